@@ -1,0 +1,145 @@
+package adapters
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/llmd-dev/llmd/adapters/profile"
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+)
+
+// Thinking says whether the model is to reason.
+type Thinking uint8
+
+// The three wishes. ThinkingDefault sends nothing: the model's default applies.
+const (
+	ThinkingDefault Thinking = iota
+	ThinkingOff
+	ThinkingOn
+)
+
+// Options is what a request's options come to for one model, before the API has
+// its say. Sampling values are read from Call.Generation.Config directly.
+type Options struct {
+	// Thinking says whether to reason.
+	Thinking Thinking
+	// Effort is set with ThinkingOn: MINIMAL to MAX, supported by the model.
+	Effort llmdv1.ReasoningEffort
+	// EffortExplicit: the caller named Effort; otherwise a budget led to it.
+	EffortExplicit bool
+	// EffortWord is the model's own spelling of Effort, or of "off" with
+	// ThinkingOff; empty = the API's usual spelling.
+	EffortWord string
+	// BudgetTokens is the caller's thinking budget; 0 = none.
+	BudgetTokens int32
+	// Summary: the caller wants a readable summary.
+	Summary bool
+	// MaxOutputTokens is the caller's limit; 0 = none.
+	MaxOutputTokens int32
+	// DefaultMaxOutputTokens is for APIs that must be given a limit: the model's
+	// own, made smaller where the context window is nearly full.
+	DefaultMaxOutputTokens int32
+	// Tools are the tools exposed, in the caller's order; with ToolName only that
+	// one.
+	Tools []*llmdv1.Tool
+	// ToolMode is the caller's rule; UNSPECIFIED if it gave none. It is REQUIRED
+	// with ToolName.
+	ToolMode llmdv1.ToolMode
+	// ToolName is the one tool that must be called; empty = any.
+	ToolName string
+	// Retention is NONE, SHORT or LONG.
+	Retention llmdv1.CacheRetention
+	// RetentionExplicit: the caller named it.
+	RetentionExplicit bool
+	// SessionKey groups requests that share a cache; empty = none. Not cut yet.
+	SessionKey string
+}
+
+// Negotiate reads the options of a request for one model. It fails with a
+// [CapabilityError] where the model cannot honour an explicit effort.
+func Negotiate(g *llmdv1.Generation, history *llmdv1.Context, m *profile.Model) (*Options, error) {
+	o := &Options{
+		MaxOutputTokens:        g.GetConfig().GetMaxOutputTokens(),
+		DefaultMaxOutputTokens: DefaultMaxOutput(history, m),
+		Summary:                g.GetReasoning().GetIncludeSummary(),
+		BudgetTokens:           g.GetReasoning().GetBudgetTokens(),
+		Retention:              g.GetCache().GetRetention(),
+		SessionKey:             g.GetCache().GetSessionKey(),
+	}
+	if o.SessionKey == "" {
+		o.SessionKey = g.GetConversationId()
+	}
+	o.RetentionExplicit = o.Retention != llmdv1.CacheRetention_CACHE_RETENTION_UNSPECIFIED
+	if !o.RetentionExplicit {
+		o.Retention = llmdv1.CacheRetention_CACHE_RETENTION_SHORT
+	}
+	negotiateTools(o, g)
+	return o, negotiateThinking(o, g.GetReasoning().GetEffort(), m)
+}
+
+func negotiateTools(o *Options, g *llmdv1.Generation) {
+	o.Tools = g.GetContext().GetTools()
+	o.ToolMode = g.GetToolChoice().GetMode()
+	o.ToolName = g.GetToolChoice().GetToolName()
+	if o.ToolName == "" {
+		return
+	}
+	o.ToolMode = llmdv1.ToolMode_TOOL_MODE_REQUIRED
+	o.Tools = slices.DeleteFunc(slices.Clone(o.Tools), func(t *llmdv1.Tool) bool { return t.GetName() != o.ToolName })
+}
+
+func negotiateThinking(o *Options, want llmdv1.ReasoningEffort, m *profile.Model) error {
+	const field = "generation.reasoning.effort"
+	switch {
+	case want == llmdv1.ReasoningEffort_REASONING_EFFORT_UNSPECIFIED && o.BudgetTokens == 0:
+		return nil
+	case want == llmdv1.ReasoningEffort_REASONING_EFFORT_UNSPECIFIED:
+		// A budget alone asks for thinking without naming a level.
+		o.Effort = m.NearestEffort(llmdv1.ReasoningEffort_REASONING_EFFORT_HIGH)
+		if o.Effort == llmdv1.ReasoningEffort_REASONING_EFFORT_NONE {
+			return &CapabilityError{
+				Capability: "reasoning", Field: "generation.reasoning.budget_tokens",
+				Detail: fmt.Sprintf("model %q does not reason", m.ID),
+			}
+		}
+	case !m.SupportsEffort(want):
+		return &CapabilityError{Capability: "reasoning_effort", Field: field, Detail: effortDetail(want, m)}
+	default:
+		o.Effort, o.EffortExplicit = want, true
+	}
+	o.Thinking = ThinkingOn
+	if o.Effort == llmdv1.ReasoningEffort_REASONING_EFFORT_NONE {
+		o.Thinking, o.Effort = ThinkingOff, llmdv1.ReasoningEffort_REASONING_EFFORT_UNSPECIFIED
+		o.EffortWord = m.EffortWord(llmdv1.ReasoningEffort_REASONING_EFFORT_NONE)
+		return nil
+	}
+	o.EffortWord = m.EffortWord(o.Effort)
+	return nil
+}
+
+func effortDetail(want llmdv1.ReasoningEffort, m *profile.Model) string {
+	var names []string
+	for _, e := range m.SupportedEfforts() {
+		names = append(names, profile.EffortName(e))
+	}
+	return fmt.Sprintf("model %q has no reasoning effort %s; it has %s", m.ID, profile.EffortName(want), strings.Join(names, ", "))
+}
+
+// Effective begins the report of what is really asked of the provider. Adapters
+// change what they do otherwise.
+func (o *Options) Effective(g *llmdv1.Generation) *llmdv1.EffectiveOptions {
+	e := &llmdv1.EffectiveOptions{
+		ReasoningEffort: o.Effort,
+		ServiceTier:     g.GetConfig().GetServiceTier(),
+		Verbosity:       g.GetConfig().GetVerbosity(),
+		MaxOutputTokens: o.MaxOutputTokens,
+	}
+	if o.Thinking == ThinkingOff {
+		e.ReasoningEffort = llmdv1.ReasoningEffort_REASONING_EFFORT_NONE
+	}
+	for _, t := range o.Tools {
+		e.ToolNames = append(e.ToolNames, t.GetName())
+	}
+	return e
+}

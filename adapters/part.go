@@ -1,0 +1,163 @@
+package adapters
+
+import llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+
+// PartKind says what a [Part] holds.
+type PartKind uint8
+
+// The kinds of parts. "Opens" means that the first part of a block begins it;
+// the assembler gives blocks their content index in the order they open.
+const (
+	// PartText appends Text to text block Block. Opens.
+	PartText PartKind = iota + 1
+	// PartThinking appends Text to thinking block Block. Opens, also when Text is
+	// empty.
+	PartThinking
+	// PartRedacted opens thinking block Block as redacted; its signature follows.
+	PartRedacted
+	// PartToolCall opens tool call Block with ID, Name and Namespace. A repeated
+	// one fills in what was empty before.
+	PartToolCall
+	// PartArguments appends Text to the arguments of tool call Block.
+	PartArguments
+	// PartFinalText: the whole text of open text or thinking block Block, where
+	// the provider sends it anew.
+	PartFinalText
+	// PartFinalArguments: the whole arguments of tool call Block, where the
+	// provider sends them anew.
+	PartFinalArguments
+	// PartSignature sets the signature of Block to Data with format Format.
+	// Before the block's end it is committed with it; afterwards it becomes a
+	// signature_update.
+	PartSignature
+	// PartEnd ends Block: the provider said that it is whole. Blocks that are
+	// open at a successful end are ended by the assembler.
+	PartEnd
+	// PartProviderContent is a whole block of kind Name with JSON text Data.
+	PartProviderContent
+	// PartIDs: the provider's response id in ID, the model it names in Name;
+	// empty ones say nothing.
+	PartIDs
+	// PartUsage: cumulative usage; the last one wins. Cost is set only if the
+	// provider billed it.
+	PartUsage
+	// PartServiceTier: the tier the provider says it served, for pricing, in
+	// Name.
+	PartServiceTier
+	// PartStop is the provider's terminal marker: Stop is the reason, Name the
+	// provider's word. With Stop ERROR, Err says why. The first one wins.
+	PartStop
+	// PartComplete: nothing of use follows; the body need not be read on.
+	PartComplete
+	// PartDiagnostic is a remark: code Name, message Text, about Block if it is
+	// not negative.
+	PartDiagnostic
+)
+
+// Part is one fact found in a frame. Which fields are used depends on Kind.
+type Part struct {
+	Kind PartKind
+	// Block is the decoder's own number of the block; any numbers will do as
+	// long as different blocks have different ones.
+	Block int
+	Stop  llmdv1.StopReason
+	// Text may hold WTF-8: halves of surrogate pairs that a provider split over
+	// two deltas. The assembler joins them.
+	Text      string
+	ID, Name  string
+	Namespace string
+	Format    string
+	Data      []byte
+	Usage     *llmdv1.Usage
+	Err       *UpstreamError
+}
+
+// Sink collects parts. The zero value is ready.
+type Sink struct {
+	// Parts are what was found since the last Reset, in order.
+	Parts []Part
+}
+
+// Reset forgets the parts and keeps the memory.
+func (s *Sink) Reset() {
+	clear(s.Parts)
+	s.Parts = s.Parts[:0]
+}
+
+func (s *Sink) add(p Part) { s.Parts = append(s.Parts, p) }
+
+// Text appends to a text block. Empty text opens the block all the same.
+func (s *Sink) Text(block int, text string) {
+	s.add(Part{Kind: PartText, Block: block, Text: text})
+}
+
+// Thinking appends to a thinking block. Empty text opens the block all the same.
+func (s *Sink) Thinking(block int, text string) {
+	s.add(Part{Kind: PartThinking, Block: block, Text: text})
+}
+
+// Redacted opens a redacted thinking block.
+func (s *Sink) Redacted(block int) { s.add(Part{Kind: PartRedacted, Block: block}) }
+
+// ToolCall opens a tool call.
+func (s *Sink) ToolCall(block int, id, name, namespace string) {
+	s.add(Part{Kind: PartToolCall, Block: block, ID: id, Name: name, Namespace: namespace})
+}
+
+// Arguments appends to a tool call's arguments.
+func (s *Sink) Arguments(block int, fragment string) {
+	s.add(Part{Kind: PartArguments, Block: block, Text: fragment})
+}
+
+// FinalText gives the whole text of an open block that the provider sent anew.
+func (s *Sink) FinalText(block int, text string) {
+	s.add(Part{Kind: PartFinalText, Block: block, Text: text})
+}
+
+// FinalArguments gives the whole arguments that the provider sent anew.
+func (s *Sink) FinalArguments(block int, arguments string) {
+	s.add(Part{Kind: PartFinalArguments, Block: block, Text: arguments})
+}
+
+// Signature sets a block's signature.
+func (s *Sink) Signature(block int, format string, data []byte) {
+	s.add(Part{Kind: PartSignature, Block: block, Format: format, Data: data})
+}
+
+// End ends a block.
+func (s *Sink) End(block int) { s.add(Part{Kind: PartEnd, Block: block}) }
+
+// ProviderContent is a whole block that has no type of its own. raw must not
+// alias the frame.
+func (s *Sink) ProviderContent(block int, kind string, raw []byte) {
+	s.add(Part{Kind: PartProviderContent, Block: block, Name: kind, Data: raw})
+}
+
+// IDs tells the provider's response id and the model it names.
+func (s *Sink) IDs(responseID, model string) {
+	s.add(Part{Kind: PartIDs, ID: responseID, Name: model})
+}
+
+// Usage tells cumulative usage.
+func (s *Sink) Usage(u *llmdv1.Usage) { s.add(Part{Kind: PartUsage, Usage: u}) }
+
+// ServiceTier tells the tier served.
+func (s *Sink) ServiceTier(tier string) { s.add(Part{Kind: PartServiceTier, Name: tier}) }
+
+// Stop is the terminal marker of an answer that did not fail.
+func (s *Sink) Stop(reason llmdv1.StopReason, word string) {
+	s.add(Part{Kind: PartStop, Stop: reason, Name: word})
+}
+
+// Fail is the terminal marker of an answer that failed.
+func (s *Sink) Fail(word string, err *UpstreamError) {
+	s.add(Part{Kind: PartStop, Stop: llmdv1.StopReason_STOP_REASON_ERROR, Name: word, Err: err})
+}
+
+// Complete says that nothing of use follows.
+func (s *Sink) Complete() { s.add(Part{Kind: PartComplete}) }
+
+// Diagnostic is a remark, about a block unless block is negative.
+func (s *Sink) Diagnostic(block int, code, message string) {
+	s.add(Part{Kind: PartDiagnostic, Block: block, Name: code, Text: message})
+}
