@@ -1,0 +1,241 @@
+package frame
+
+import "io"
+
+// sseState is where in a line the parser stands. A line may come in any number
+// of reads, so the state is all there is: no line is ever stored as such.
+type sseState int
+
+const (
+	lineStart   sseState = iota // before the first byte of a line
+	fieldName                   // in a name that may still be "data" or "event"
+	fieldSpace                  // behind the colon, where one space is dropped
+	fieldValue                  // in a value that is kept
+	ignoredRest                 // in a comment or a field that is not kept
+)
+
+// maxFieldName is the length of the longest field name that matters.
+const maxFieldName = len("event")
+
+// sseParser reads server-sent events.
+type sseParser struct {
+	in      *body
+	state   sseState
+	afterCR bool // the last line ended in CR: an LF now belongs to it
+
+	name       [maxFieldName]byte
+	nameLen    int
+	lineOffset int64 // of the line whose name is being read
+
+	// The event so far.
+	offset  int64 // of its first line, if open
+	open    bool  // a "data" or "event" line was seen
+	hasData bool  // a "data" line was seen
+	isData  bool  // the value being read is data, else it is the event name
+	data    []byte
+	event   []byte
+
+	lastEvent string // names repeat: one string serves a run of equal ones
+}
+
+func (p *sseParser) next() (Frame, error) {
+	for p.in.more() {
+		switch p.state {
+		case lineStart:
+			if p.beginLine() {
+				if f, ok := p.dispatch(); ok {
+					return f, nil
+				}
+			}
+		case fieldName:
+			if err := p.readName(); err != nil {
+				return Frame{}, err
+			}
+		case fieldSpace:
+			if p.in.window[0] == ' ' {
+				p.in.skip(1)
+			}
+			p.state = fieldValue
+		case fieldValue:
+			if err := p.readValue(); err != nil {
+				return Frame{}, err
+			}
+		case ignoredRest:
+			p.in.skip(lineLength(p.in.window))
+			p.endLine()
+		}
+	}
+	return p.finish()
+}
+
+// beginLine looks at the first byte of a line and reports whether the line is
+// blank, which ends an event. A CR does so at once: whether an LF follows is
+// left to the next call, as waiting for it could take the whole stream's pause.
+func (p *sseParser) beginLine() (blank bool) {
+	c := p.in.window[0]
+	if p.afterCR {
+		p.afterCR = false
+		if c == '\n' {
+			p.in.skip(1)
+			return false
+		}
+	}
+	switch c {
+	case '\r', '\n':
+		p.endLine()
+		return true
+	case ':':
+		p.state = ignoredRest
+	default:
+		p.lineOffset = p.in.offset
+		p.nameLen = 0
+		p.state = fieldName
+	}
+	return false
+}
+
+// endLine consumes the line end that window begins with. Without one, the line
+// goes on in the next read.
+func (p *sseParser) endLine() {
+	if len(p.in.window) == 0 {
+		return
+	}
+	p.afterCR = p.in.window[0] == '\r'
+	p.in.skip(1)
+	p.state = lineStart
+}
+
+// readName takes one byte of a field name. A line without a colon is a name
+// with an empty value.
+func (p *sseParser) readName() error {
+	switch c := p.in.window[0]; {
+	case c == ':':
+		p.in.skip(1)
+		return p.beginValue()
+	case c == '\r' || c == '\n':
+		err := p.beginValue()
+		p.endLine()
+		return err
+	case p.nameLen == maxFieldName:
+		p.state = ignoredRest
+	default:
+		p.name[p.nameLen] = c
+		p.nameLen++
+		p.in.skip(1)
+	}
+	return nil
+}
+
+// beginValue acts on a complete field name. A second data line is joined to the
+// first by LF; a second name replaces the first.
+func (p *sseParser) beginValue() error {
+	p.state = fieldSpace
+	switch string(p.name[:p.nameLen]) {
+	case "data":
+		p.openEvent()
+		p.isData = true
+		if p.hasData {
+			return p.keep([]byte{'\n'})
+		}
+		p.hasData = true
+	case "event":
+		p.openEvent()
+		p.isData = false
+		p.event = p.event[:0]
+	default:
+		p.state = ignoredRest
+	}
+	return nil
+}
+
+func (p *sseParser) openEvent() {
+	if !p.open {
+		p.open = true
+		p.offset = p.lineOffset
+	}
+}
+
+func (p *sseParser) readValue() error {
+	n := lineLength(p.in.window)
+	if err := p.keep(p.in.window[:n]); err != nil {
+		return err
+	}
+	p.in.skip(n)
+	p.endLine()
+	return nil
+}
+
+// keep adds b to the value being read, within the limit of the frame.
+func (p *sseParser) keep(b []byte) error {
+	if len(b) > p.in.max-len(p.data)-len(p.event) {
+		return p.in.tooLarge(p.offset)
+	}
+	if p.isData {
+		p.data = append(p.data, b...)
+	} else {
+		p.event = append(p.event, b...)
+	}
+	return nil
+}
+
+// dispatch ends the event and makes it a frame, if it is one. The frame's data
+// stays in p.data's memory, which nothing writes to before the next call.
+func (p *sseParser) dispatch() (Frame, bool) {
+	f := Frame{Data: p.data, Offset: p.offset}
+	isFrame := beginsJSON(p.data)
+	if isFrame {
+		if string(p.event) != p.lastEvent {
+			p.lastEvent = string(p.event)
+		}
+		f.Event = p.lastEvent
+	}
+	p.open, p.hasData = false, false
+	p.data, p.event = p.data[:0], p.event[:0]
+	return f, isFrame
+}
+
+// finish is called at the end of the body, first with an event that may be
+// pending, then without.
+func (p *sseParser) finish() (Frame, error) {
+	cutOffset, cut := p.offset, p.open
+	if p.state == fieldName {
+		// The last line has no end: "data" may stand there as a whole name.
+		if !cut {
+			cutOffset, cut = p.lineOffset, true
+		}
+		if err := p.beginValue(); err != nil {
+			return Frame{}, err
+		}
+	}
+	p.state = lineStart
+	if f, ok := p.dispatch(); ok {
+		f.Unterminated = true
+		return f, nil
+	}
+	if cut && p.in.err != io.EOF {
+		return Frame{}, p.in.truncated(cutOffset)
+	}
+	return Frame{}, p.in.err
+}
+
+// lineLength returns how many bytes of b come before a line end.
+func lineLength(b []byte) int {
+	for i, c := range b {
+		if c == '\n' || c == '\r' {
+			return i
+		}
+	}
+	return len(b)
+}
+
+// beginsJSON reports whether data may be the JSON a decoder expects.
+func beginsJSON(data []byte) bool {
+	for _, c := range data {
+		switch c {
+		case ' ', '\t', '\n', '\r':
+		default:
+			return c == '{' || c == '['
+		}
+	}
+	return false
+}
