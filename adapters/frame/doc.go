@@ -46,6 +46,9 @@
 //   - An event without data, or whose data does not begin with '{' or '['
 //     (after white space), is skipped: hosts send "ping", "OK" and the like as
 //     data. "[DONE]" does begin so, and is a frame.
+//   - A line that begins with '{' is data, and the field "error" is an event of
+//     that name with its value as data, unless the event has data already: so
+//     llama.cpp and others report a failure in mid-stream.
 //   - Bytes are passed on as they came; invalid UTF-8 is not replaced.
 //   - "id" and "retry" are ignored: an answer cannot be resumed.
 //

@@ -55,8 +55,18 @@ func wholeText(body string) []Frame {
 			}
 			continue
 		}
+		if line[0] == '{' {
+			if len(data) == 0 {
+				data = []string{line}
+			}
+			continue
+		}
 		name, value, _ := strings.Cut(line, ":")
 		switch value = strings.TrimPrefix(value, " "); name {
+		case "error":
+			if len(data) == 0 {
+				event, data = "error", []string{value}
+			}
 		case "event":
 			event = value
 		case "data":

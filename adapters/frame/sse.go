@@ -86,6 +86,17 @@ func (p *sseParser) beginLine() (blank bool) {
 		return true
 	case ':':
 		p.state = ignoredRest
+	case '{':
+		// No field begins like this: a bare JSON line, as some hosts end a stream
+		// with when they fail.
+		p.lineOffset = p.in.offset
+		p.state = fieldValue
+		if p.hasData {
+			p.state = ignoredRest
+			break
+		}
+		p.openEvent()
+		p.isData, p.hasData = true, true
 	default:
 		p.lineOffset = p.in.offset
 		p.nameLen = 0
@@ -138,6 +149,15 @@ func (p *sseParser) beginValue() error {
 			return p.keep([]byte{'\n'})
 		}
 		p.hasData = true
+	case "error":
+		// llama.cpp says "error: {...}" where it fails in mid-stream.
+		if p.hasData {
+			p.state = ignoredRest
+			break
+		}
+		p.openEvent()
+		p.event = append(p.event[:0], "error"...)
+		p.isData, p.hasData = true, true
 	case "event":
 		p.openEvent()
 		p.isData = false

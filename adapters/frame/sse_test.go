@@ -61,7 +61,12 @@ var sseCases = []textCase{
 	{name: "unknown fields", body: "id: 1\nretry: 5\nfoo: bar\nfoo\ndata: {}\nid\n\n", want: []Frame{ev(28, "", "{}")}},
 	{name: "near names", body: "dat: {}\ndatas: {}\nDATA: {}\nevents: a\n data: {}\ndata : {}\nevent : a\n\ndata: []\n\n",
 		want: []Frame{ev(68, "", "[]")}},
-	{name: "a JSON line between events is an unknown field", body: "data: {}\n\n{\"a\":1}\n\n", want: []Frame{ev(0, "", "{}")}},
+	{name: "a bare JSON line between events", body: "data: {}\n\n{\"a\":1}\n\n", want: []Frame{ev(0, "", "{}"), ev(10, "", `{"a":1}`)}},
+	{name: "a bare JSON line in an event is an unknown field", body: "data: {}\n{\"a\":1}\n\n", want: []Frame{ev(0, "", "{}")}},
+	{name: "an error field", body: "data: {}\n\nerror: {\"a\":1}\n\n", want: []Frame{ev(0, "", "{}"), ev(10, "error", `{"a":1}`)}},
+	{name: "an error field at the end", body: "data: {}\n\nerror: {\"a\":1}", want: []Frame{ev(0, "", "{}"), cut(ev(10, "error", `{"a":1}`))}},
+	{name: "an error field of plain words", body: "error: x\n\ndata: {}\n\n", want: []Frame{ev(10, "", "{}")}},
+	{name: "an error field in an event", body: "data: {}\nerror: {\"a\":1}\n\n", want: []Frame{ev(0, "", "{}")}},
 
 	{name: "byte order mark", body: "\xef\xbb\xbfdata: {}\n\n", want: []Frame{ev(3, "", "{}")}},
 	{name: "second byte order mark is part of a name", body: "\xef\xbb\xbf\xef\xbb\xbfdata: {}\n\ndata: []\n\n",

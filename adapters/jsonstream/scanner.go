@@ -68,6 +68,16 @@ func (s *Scanner) Prefix() (validBytes int, closing string) {
 	return s.valid, s.closing[1:]
 }
 
+// Forwarded is all that was forwarded so far: the deltas joined. It copies.
+func (s *Scanner) Forwarded() string { return string(s.forwarded()) }
+
+// PartialJSON is the certain prefix, closed: always one valid JSON object. It copies the prefix,
+// so asking after each fragment is quadratic.
+func (s *Scanner) PartialJSON() string {
+	n, closing := s.Prefix()
+	return string(s.forwarded()[:n]) + closing
+}
+
 func (s *Scanner) refreshClosing() {
 	s.g.moved = false
 	var buf [MaxDepth + 1]byte

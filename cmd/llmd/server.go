@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/reflection"
+
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+	"github.com/llmd-dev/llmd/interceptors"
+	"github.com/llmd-dev/llmd/internal/config"
+	"github.com/llmd-dev/llmd/service"
+)
+
+// The grpc-go options of contract section 4.
+const (
+	maxSendBytes       = 16 << 20
+	maxHeaderListBytes = 64 << 10
+	handshakeTimeout   = 10 * time.Second
+	idleTimeout        = 15 * time.Minute
+	pingAfter          = time.Minute
+	pingTimeout        = 20 * time.Second
+	clientPingsAtMost  = 20 * time.Second
+	balancerPatience   = 5 * time.Second // a sidecar has no load balancer to wait for
+	socketMode         = 0o660
+	socketDirMode      = 0o750
+)
+
+// server is a running llmd.
+type server struct {
+	grpc      *grpc.Server
+	health    *health.Server
+	inference *service.Inference
+	log       *slog.Logger
+	drain     time.Duration
+	// patience is how long load balancers get to notice that the health went down.
+	patience time.Duration
+}
+
+// newServer puts the services behind the interceptors.
+func newServer(cfg config.Server, svc *service.Service, log *slog.Logger) *server {
+	opts := append(interceptors.Server(interceptors.Options{Log: log}),
+		grpc.MaxRecvMsgSize(cfg.MaxReceiveBytes),
+		grpc.MaxSendMsgSize(maxSendBytes),
+		grpc.MaxConcurrentStreams(cfg.MaxConcurrentStreams),
+		grpc.MaxHeaderListSize(maxHeaderListBytes),
+		grpc.ConnectionTimeout(handshakeTimeout),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingAfter, Timeout: pingTimeout, MaxConnectionIdle: idleTimeout}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: clientPingsAtMost, PermitWithoutStream: true}),
+		// Partials must reach the store before the process ends.
+		grpc.WaitForHandlers(true),
+	)
+	s := &server{
+		grpc: grpc.NewServer(opts...), health: health.NewServer(), inference: svc.Inference, log: log,
+		drain: cfg.DrainTimeout,
+	}
+	if !local(cfg.Listen) {
+		s.patience = balancerPatience
+	}
+	llmdv1.RegisterInferenceServiceServer(s.grpc, svc.Inference)
+	llmdv1.RegisterModelServiceServer(s.grpc, svc.Models)
+	healthv1.RegisterHealthServer(s.grpc, s.health)
+	for _, name := range []string{"", llmdv1.InferenceService_ServiceDesc.ServiceName, llmdv1.ModelService_ServiceDesc.ServiceName} {
+		s.health.SetServingStatus(name, healthv1.HealthCheckResponse_SERVING)
+	}
+	if cfg.ReflectionOn() {
+		reflection.Register(s.grpc)
+	}
+	return s
+}
+
+// local: only this machine can reach the addresses.
+func local(all []config.Address) bool {
+	return !slices.ContainsFunc(all, func(a config.Address) bool { return !a.Local() })
+}
+
+// listen opens an address. A Unix socket that nobody answers on is replaced.
+func listen(ctx context.Context, a config.Address) (net.Listener, error) {
+	if a.Network != "unix" {
+		l, err := new(net.ListenConfig).Listen(ctx, a.Network, a.Address)
+		if err != nil {
+			return nil, fmt.Errorf("listen on %s: %w", a, err)
+		}
+		return l, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(a.Address), socketDirMode); err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", a, err)
+	}
+	if err := removeStale(ctx, a.Address); err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", a, err)
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "unix", a.Address)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", a, err)
+	}
+	if err := os.Chmod(a.Address, socketMode); err != nil {
+		_ = l.Close()
+		return nil, fmt.Errorf("listen on %s: %w", a, err)
+	}
+	return l, nil
+}
+
+func removeStale(ctx context.Context, path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if info.Mode()&fs.ModeSocket == 0 {
+		return errors.New("a file that is no socket is in the way")
+	}
+	c, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "unix", path)
+	if err == nil {
+		_ = c.Close()
+		return errors.New("another process serves this socket")
+	}
+	return os.Remove(path)
+}
+
+// serve runs until ctx ends, then drains. A second end of ctx is up to the
+// caller: stopNow ends everything at once.
+func (s *server) serve(ctx context.Context, listeners []net.Listener, stopNow <-chan struct{}) error {
+	failed := make(chan error, len(listeners))
+	for _, l := range listeners {
+		s.log.Info("listening", "address", l.Addr().Network()+"://"+l.Addr().String())
+		go func() { failed <- s.grpc.Serve(l) }()
+	}
+	select {
+	case err := <-failed:
+		s.grpc.Stop()
+		return err
+	case <-ctx.Done():
+		s.shutdown(stopNow)
+		return nil
+	}
+}
+
+// shutdown drains in the order of contract section 4: say so, let load balancers
+// notice, take no new streams, let the running ones end, abort the rest so that
+// they get their receipt, stop.
+func (s *server) shutdown(stopNow <-chan struct{}) {
+	s.log.Info("draining", "timeout", s.drain)
+	s.health.Shutdown()
+	end := time.NewTimer(s.drain)
+	defer end.Stop()
+	if !wait(min(s.patience, s.drain/2), stopNow) {
+		s.grpc.Stop()
+		return
+	}
+	s.inference.Close()
+	stopped := make(chan struct{})
+	go func() { s.grpc.GracefulStop(); close(stopped) }()
+	abortAt := time.NewTimer(max(s.drain-min(s.patience, s.drain/2)-10*time.Second, 0))
+	defer abortAt.Stop()
+	for {
+		select {
+		case <-stopped:
+			return
+		case <-abortAt.C:
+			s.inference.AbortAll()
+		case <-end.C:
+			s.inference.AbortAll()
+			s.grpc.Stop()
+			return
+		case <-stopNow:
+			s.inference.AbortAll()
+			s.grpc.Stop()
+			return
+		}
+	}
+}
+
+// wait returns false if stopNow came first.
+func wait(d time.Duration, stopNow <-chan struct{}) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-stopNow:
+		return false
+	}
+}

@@ -1,0 +1,29 @@
+package interceptors
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime"
+
+	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/recovery"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// recovered answers for a handler that panicked: INTERNAL, and no word of the
+// panic to the client. The log gets the place, and of the value only its type:
+// the value may hold a prompt.
+func recovered(l *slog.Logger) recovery.RecoveryHandlerFuncContext {
+	return func(ctx context.Context, p any) error {
+		stack := make([]byte, 8<<10)
+		stack = stack[:runtime.Stack(stack, false)]
+		l.ErrorContext(ctx, "handler panicked", "type", fmt.Sprintf("%T", p), "stack", string(stack))
+		s, err := status.New(codes.Internal, "internal error").WithDetails(&errdetails.ErrorInfo{Reason: "INTERNAL", Domain: "llmd.dev"})
+		if err != nil {
+			return status.Error(codes.Internal, "internal error")
+		}
+		return s.Err()
+	}
+}

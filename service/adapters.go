@@ -1,0 +1,30 @@
+package service
+
+import (
+	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/anthropic"
+	"github.com/llmd-dev/llmd/adapters/faux"
+	"github.com/llmd-dev/llmd/adapters/openaichat"
+)
+
+// wireAPIs is every wire API that llmd speaks: a new one is a folder below
+// adapters and a line here.
+func wireAPIs() []adapters.Adapter {
+	return []adapters.Adapter{
+		anthropic.New(),
+		faux.New(),
+		openaichat.New(),
+	}
+}
+
+// byAPI finds an adapter by its wire API.
+func byAPI(all []adapters.Adapter) func(api string) (adapters.Adapter, bool) {
+	table := make(map[string]adapters.Adapter, len(all))
+	for _, a := range all {
+		table[a.API()] = a
+	}
+	return func(api string) (adapters.Adapter, bool) {
+		a, ok := table[api]
+		return a, ok
+	}
+}

@@ -1,0 +1,330 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/llmd-dev/llmd/adapters"
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+	"github.com/llmd-dev/llmd/internal/catalog"
+	"github.com/llmd-dev/llmd/service/generation"
+	"github.com/llmd-dev/llmd/transform"
+)
+
+// Domain is the domain of every ErrorInfo.
+const Domain = "llmd.dev"
+
+// row is one row of the error table of the contract (section 3).
+type row struct {
+	code   codes.Code
+	reason string
+	// delay is what RetryInfo says before the commit point where the provider named
+	// none; 0 = nothing.
+	delay time.Duration
+	// never: the client's library must not try again (pushback -1).
+	never bool
+}
+
+// upstreamRow maps what a provider's answer leads to.
+func upstreamRow(reason string, callerKey bool) row {
+	switch reason {
+	case adapters.ReasonContextLengthExceeded, adapters.ReasonRejectedRequest, adapters.ReasonSignatureRejected,
+		adapters.ReasonPromptBlocked, adapters.ReasonRequestTooLarge:
+		return row{code: codes.InvalidArgument, reason: reason}
+	case adapters.ReasonContentFiltered, adapters.ReasonPrecondition:
+		return row{code: codes.FailedPrecondition, reason: reason, never: true}
+	case adapters.ReasonModelNotFound:
+		return row{code: codes.NotFound, reason: reason}
+	case adapters.ReasonCredentialsInvalid:
+		if callerKey {
+			return row{code: codes.Unauthenticated, reason: "PROVIDER_AUTH_FAILED", never: true}
+		}
+		return row{code: codes.FailedPrecondition, reason: reason, never: true}
+	case adapters.ReasonPermissionDenied:
+		return row{code: codes.PermissionDenied, reason: reason, never: true}
+	case adapters.ReasonQuotaExhausted:
+		return row{code: codes.ResourceExhausted, reason: reason, never: true}
+	case adapters.ReasonRateLimited:
+		return row{code: codes.ResourceExhausted, reason: reason, delay: time.Second}
+	case adapters.ReasonOverloaded:
+		return row{code: codes.Unavailable, reason: reason, delay: 2 * time.Second}
+	case adapters.ReasonProviderError, adapters.ReasonUnreachable, adapters.ReasonTimeout:
+		return row{code: codes.Unavailable, reason: reason, delay: time.Second}
+	case adapters.ReasonStreamTruncated:
+		return row{code: codes.Unavailable, reason: reason, delay: 500 * time.Millisecond}
+	case adapters.ReasonStreamIdle, adapters.ReasonProtocolError:
+		return row{code: codes.Unavailable, reason: reason, never: true}
+	}
+	return row{code: codes.Internal, reason: "INTERNAL", never: true}
+}
+
+func abortRow(a *generation.Abort) row {
+	switch a.Cause {
+	case llmdv1.AbortCause_ABORT_CAUSE_DEADLINE:
+		return row{code: codes.DeadlineExceeded, reason: "DEADLINE_EXCEEDED"}
+	case llmdv1.AbortCause_ABORT_CAUSE_SHUTDOWN:
+		return row{code: codes.Unavailable, reason: "SERVER_SHUTTING_DOWN"}
+	case llmdv1.AbortCause_ABORT_CAUSE_SLOW_CONSUMER:
+		return row{code: codes.ResourceExhausted, reason: "SLOW_CONSUMER", never: true}
+	}
+	if a.Cancelled {
+		return row{code: codes.Canceled, reason: "CANCELLED"}
+	}
+	return row{code: codes.Canceled, reason: "ABORT_REQUESTED"}
+}
+
+// The handlers' own errors.
+type (
+	// InvalidError lists what is wrong with a request.
+	InvalidError struct{ Violations []Violation }
+	// ResponseNotFoundError: no such response, or not the caller's.
+	ResponseNotFoundError struct{}
+	// WrongInstanceError: the response lives in another llmd.
+	WrongInstanceError struct{ Instance string }
+	// ShuttingDownError: no new work is taken.
+	ShuttingDownError struct{}
+	// DisabledError: the feature is switched off by configuration.
+	DisabledError struct{ Feature string }
+	// CallerKeysError: the configuration does not take keys from callers.
+	CallerKeysError struct{}
+)
+
+// Violation is one fault of a request.
+type Violation struct {
+	// Field is the path of the field, such as "generation.model".
+	Field string
+	// Reason is a stable word such as "REQUIRED".
+	Reason string
+	// Description is for people; it does not quote the request.
+	Description string
+}
+
+func (e *InvalidError) Error() string {
+	if len(e.Violations) == 0 {
+		return "the request is invalid"
+	}
+	v := e.Violations[0]
+	more := ""
+	if n := len(e.Violations) - 1; n > 0 {
+		more = fmt.Sprintf(" (and %d more)", n)
+	}
+	return fmt.Sprintf("%s: %s%s", v.Field, v.Description, more)
+}
+
+func (*ResponseNotFoundError) Error() string { return "no such response, or it has expired" }
+
+func (e *WrongInstanceError) Error() string {
+	return "the response belongs to instance " + e.Instance
+}
+
+func (*ShuttingDownError) Error() string { return "the server is shutting down" }
+
+func (e *DisabledError) Error() string { return e.Feature + " is switched off in the configuration" }
+
+func (*CallerKeysError) Error() string {
+	return "this server does not accept provider keys from callers"
+}
+
+// fault is an error in the contract's words: what Error and status are made of.
+type fault struct {
+	row
+	message    string
+	metadata   map[string]string
+	violations []Violation
+	upstream   *adapters.UpstreamError
+	retryAfter *time.Duration
+	committed  bool
+	resource   string // of NOT_FOUND
+}
+
+// describe is the only map from errors to the contract's codes and reasons.
+func describe(err error) *fault {
+	f := &fault{metadata: map[string]string{}}
+	var failure *generation.Failure
+	if errors.As(err, &failure) {
+		f.callFacts(failure)
+	}
+	var (
+		upstream  *adapters.UpstreamError
+		abort     *generation.Abort
+		invalid   *InvalidError
+		field     *adapters.FieldError
+		lacks     *adapters.CapabilityError
+		loss      *transform.LossError
+		noModel   *catalog.UnknownModelError
+		noHost    *catalog.UnknownProviderError
+		noAPI     *generation.UnknownAPIError
+		reused    *generation.ReusedError
+		notFound  *ResponseNotFoundError
+		elsewhere *WrongInstanceError
+		closing   *ShuttingDownError
+		disabled  *DisabledError
+		keys      *CallerKeysError
+	)
+	f.message = err.Error()
+	switch {
+	case errors.As(err, &upstream):
+		f.fromUpstream(upstream, failure != nil && failure.CallerKey)
+	case errors.As(err, &abort):
+		f.row, f.message = abortRow(abort), abort.Error()
+	case errors.As(err, &invalid):
+		f.row, f.violations = row{code: codes.InvalidArgument, reason: "INVALID_REQUEST"}, invalid.Violations
+	case errors.As(err, &field):
+		f.row = row{code: codes.InvalidArgument, reason: "INVALID_REQUEST"}
+		f.message = field.Field + ": " + field.Detail
+		f.violations = []Violation{{Field: field.Field, Reason: "INVALID", Description: field.Detail}}
+	case errors.As(err, &lacks):
+		f.row = row{code: codes.InvalidArgument, reason: "CAPABILITY_UNSUPPORTED"}
+		f.message = lacks.Detail
+		f.metadata["capability"] = lacks.Capability
+		f.violations = []Violation{{Field: lacks.Field, Reason: "CAPABILITY_UNSUPPORTED", Description: lacks.Detail}}
+	case errors.As(err, &loss):
+		f.row = row{code: codes.InvalidArgument, reason: "HANDOFF_WOULD_LOSE_CONTENT"}
+		f.message = fmt.Sprintf("the hand-off would lose content in %d places", len(loss.Changes))
+		f.violations = lossViolations(loss.Changes)
+	case errors.As(err, &noModel):
+		f.row, f.resource = row{code: codes.NotFound, reason: "MODEL_NOT_FOUND"}, "model"
+		f.suggest(noModel.Suggestions)
+	case errors.As(err, &noHost):
+		f.row, f.resource = row{code: codes.NotFound, reason: "PROVIDER_NOT_FOUND"}, "provider"
+		f.suggest(noHost.Suggestions)
+	case errors.As(err, &noAPI):
+		f.row = row{code: codes.Unimplemented, reason: "API_UNSUPPORTED"}
+		f.metadata["api"] = noAPI.API
+	case errors.As(err, &reused):
+		f.row = row{code: codes.AlreadyExists, reason: "REQUEST_ID_REUSED"}
+		f.metadata["responseId"] = reused.ResponseID
+	case errors.As(err, &notFound):
+		f.row, f.resource = row{code: codes.NotFound, reason: "RESPONSE_NOT_FOUND"}, "response"
+	case errors.As(err, &elsewhere):
+		f.row = row{code: codes.FailedPrecondition, reason: "WRONG_INSTANCE"}
+		f.metadata["instance"] = elsewhere.Instance
+	case errors.As(err, &closing):
+		f.row = row{code: codes.Unavailable, reason: "SERVER_SHUTTING_DOWN"}
+	case errors.As(err, &disabled):
+		f.row = row{code: codes.Unimplemented, reason: "DISABLED"}
+	case errors.As(err, &keys):
+		f.row = row{code: codes.PermissionDenied, reason: "CALLER_KEYS_NOT_ALLOWED", never: true}
+	case errors.Is(err, context.DeadlineExceeded):
+		f.row, f.message = row{code: codes.DeadlineExceeded, reason: "DEADLINE_EXCEEDED"}, "the caller's deadline has passed"
+	case errors.Is(err, context.Canceled):
+		f.row, f.message = row{code: codes.Canceled, reason: "CANCELLED"}, "the call was cancelled"
+	default:
+		// The text may hold anything: it stays here.
+		f.row, f.message = row{code: codes.Internal, reason: "INTERNAL", never: true}, "internal error"
+	}
+	f.message = cutBytes(f.message, maxMessage)
+	return f
+}
+
+func (f *fault) callFacts(c *generation.Failure) {
+	f.committed = c.Committed
+	if c.Model != nil {
+		f.metadata["provider"], f.metadata["api"], f.metadata["model"] = c.Model.Provider, c.Model.API, c.Model.ID
+	}
+	for k, v := range map[string]string{"responseId": c.ResponseID, "requestId": c.RequestID, "providerRequestId": c.ProviderRequestID} {
+		if v != "" {
+			f.metadata[k] = v
+		}
+	}
+}
+
+func (f *fault) fromUpstream(u *adapters.UpstreamError, callerKey bool) {
+	f.row, f.upstream = upstreamRow(u.Reason, callerKey), u
+	f.message = adapters.MaskSecrets(u.Message)
+	if f.message == "" {
+		f.message = plainWords(u)
+	}
+	if u.Type != "" {
+		f.metadata["providerErrorType"] = adapters.MaskSecrets(u.Type)
+	}
+	if u.Status != 0 {
+		f.metadata["providerHttpStatus"] = fmt.Sprint(u.Status)
+	}
+	if u.LimitTokens > 0 {
+		f.metadata["limitTokens"] = fmt.Sprint(u.LimitTokens)
+	}
+	if u.RequestedTokens > 0 {
+		f.metadata["requestedTokens"] = fmt.Sprint(u.RequestedTokens)
+	}
+	f.metadata["retryable"] = fmt.Sprint(u.Retryable())
+	if u.ShouldRetry != nil && !*u.ShouldRetry {
+		f.never = true
+	}
+	switch {
+	case f.committed || !u.Retryable() && u.Reason != adapters.ReasonRateLimited:
+	case u.RetryDelay != nil:
+		f.retryAfter = u.RetryDelay
+	case f.delay > 0 && !f.never:
+		f.retryAfter = &f.delay
+	}
+}
+
+// plainWords stand in where the provider said nothing.
+func plainWords(u *adapters.UpstreamError) string {
+	words := map[string]string{
+		adapters.ReasonUnreachable:     "the provider could not be reached",
+		adapters.ReasonTimeout:         "the provider sent no answer in time",
+		adapters.ReasonStreamIdle:      "the provider fell silent in the middle of its answer",
+		adapters.ReasonStreamTruncated: "the provider's answer ended before its terminal marker",
+		adapters.ReasonProtocolError:   "the provider sent something that cannot be read",
+		adapters.ReasonContentFiltered: "the provider filtered or refused the answer",
+	}[u.Reason]
+	if words == "" {
+		words = "the provider failed: " + strings.ToLower(strings.ReplaceAll(u.Reason, "_", " "))
+	}
+	if u.Status != 0 {
+		words += fmt.Sprintf(" (HTTP %d)", u.Status)
+	}
+	return words
+}
+
+func (f *fault) suggest(names []string) {
+	if len(names) > 0 {
+		f.metadata["suggestions"] = strings.Join(names, ",")
+	}
+}
+
+func lossViolations(changes []*llmdv1.HandoffChange) []Violation {
+	var vs []Violation
+	for _, c := range changes {
+		field := fmt.Sprintf("generation.context.messages[%d]", c.GetMessageIndex())
+		if c.ContentIndex != nil {
+			field += fmt.Sprintf(".content[%d]", c.GetContentIndex())
+		}
+		vs = append(vs, Violation{Field: field, Reason: c.GetRule(), Description: c.GetDetail()})
+	}
+	return vs
+}
+
+// ErrorOf spells an error as the contract's message.
+func ErrorOf(err error) *llmdv1.Error {
+	f := describe(err)
+	e := &llmdv1.Error{
+		Code: int32(f.code), Reason: f.reason, Message: f.message, Metadata: maps.Clone(f.metadata),
+	}
+	delete(e.Metadata, "retryable")
+	for k, v := range e.Metadata {
+		e.Metadata[k] = cutBytes(v, maxMetadataValue)
+	}
+	if f.retryAfter != nil {
+		e.RetryDelay = durationpb.New(*f.retryAfter)
+	}
+	if u := f.upstream; u != nil {
+		e.ProviderHttpStatus = int32(u.Status)
+		e.ProviderErrorType = adapters.MaskSecrets(u.Type)
+		e.ProviderRequestId = f.metadata["providerRequestId"]
+		e.Retryable = u.Retryable()
+	}
+	if f.code == codes.Unavailable && f.upstream == nil {
+		e.Retryable = true
+	}
+	return e
+}

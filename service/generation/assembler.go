@@ -1,0 +1,552 @@
+package generation
+
+import (
+	"fmt"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/jsonstream"
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+)
+
+// Sizes of contract 1.28, in bytes.
+const (
+	maxEventBytes = 3_500_000 // clients receive 4 MiB by default
+	maxDeltaBytes = 256 << 10 // of one delta, merged ones included
+	firstSnapshot = 1 << 10   // the first doubling snapshot
+)
+
+// assembler turns parts into events and the message. It is the only place that
+// knows the event grammar:
+//
+//	started, then for each content index start, delta*, end, then one terminal
+//	event
+//
+// It has no clock and no lock; its run guards it. Events are immutable once they
+// are in out.
+type assembler struct {
+	// message holds all but content, usage and the end.
+	message *llmdv1.AssistantMessage
+	// issuer is what signatures are stamped with: api, provider, model, endpoint.
+	issuer *llmdv1.Signature
+	// price gives the cost of usage, nil where it is unknown.
+	price func(u *llmdv1.Usage, tier string) *llmdv1.Cost
+	// errorOf spells an error in the contract's words.
+	errorOf func(error) *llmdv1.Error
+	// partials and snapshots are the caller's options.
+	partials, snapshots bool
+
+	blocks []*block       // in content order, started ones only
+	byKey  map[int]*block // the decoder's numbers
+	opened []*block       // opened, not started yet
+	usage  *llmdv1.Usage
+	tier   string
+	stop   *adapters.Part // the provider's terminal marker
+	ids    map[string]bool
+	began  bool // started was sent
+	size   int  // content bytes so far
+	snapAt int  // size at which the next snapshot is due
+
+	out []*llmdv1.StreamResponse
+}
+
+func (a *assembler) emit(e *llmdv1.StreamResponse) { a.out = append(a.out, e) }
+
+// take returns the events since the last call.
+func (a *assembler) take() []*llmdv1.StreamResponse {
+	out := a.out
+	a.out = nil
+	return out
+}
+
+// absorb reads ids and usage from the parts of the first frame, so that started
+// can carry them.
+func (a *assembler) absorb(parts []adapters.Part) {
+	for i := range parts {
+		switch p := &parts[i]; p.Kind {
+		case adapters.PartIDs:
+			a.takeIDs(p)
+		case adapters.PartUsage:
+			a.setUsage(p.Usage)
+		}
+	}
+}
+
+// begin emits started.
+func (a *assembler) begin(s *llmdv1.StartedEvent) {
+	a.began = true
+	s.ResponseModel, s.ProviderResponseId = a.message.GetResponseModel(), a.message.GetProviderResponseId()
+	if a.usage != nil {
+		s.Usage = proto.CloneOf(a.usage)
+	}
+	a.emit(&llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_Started{Started: s}})
+}
+
+// apply takes the parts of one frame.
+func (a *assembler) apply(parts []adapters.Part) {
+	for i := range parts {
+		a.applyPart(&parts[i])
+	}
+	if a.snapshots && a.size >= max(a.snapAt, firstSnapshot) {
+		a.snapAt = 2 * a.size
+		a.emit(a.snapshotEvent())
+	}
+}
+
+func (a *assembler) applyPart(p *adapters.Part) {
+	switch p.Kind {
+	case adapters.PartText:
+		a.addText(a.open(p.Block, textBlock), p.Text)
+	case adapters.PartThinking:
+		a.addText(a.open(p.Block, thinkingBlock), p.Text)
+	case adapters.PartRedacted:
+		b := a.open(p.Block, thinkingBlock)
+		b.redacted = true
+		a.start(b)
+	case adapters.PartToolCall:
+		a.nameCall(a.open(p.Block, toolCallBlock), p)
+	case adapters.PartArguments:
+		a.addArguments(a.open(p.Block, toolCallBlock), p.Text)
+	case adapters.PartFinalText:
+		a.finalText(p.Block, p.Text)
+	case adapters.PartFinalArguments:
+		a.finalArguments(p.Block, p.Text)
+	case adapters.PartSignature:
+		a.sign(p)
+	case adapters.PartEnd:
+		if b := a.byKey[p.Block]; b != nil {
+			a.end(b)
+		}
+	case adapters.PartProviderContent:
+		a.addProviderContent(p)
+	case adapters.PartIDs:
+		a.takeIDs(p)
+	case adapters.PartUsage:
+		if a.setUsage(p.Usage) {
+			a.emit(&llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_UsageUpdate{UsageUpdate: proto.CloneOf(a.usage)}})
+		}
+	case adapters.PartServiceTier:
+		a.tier = p.Name
+		a.reprice()
+	case adapters.PartStop:
+		if a.stop == nil {
+			stop := *p
+			a.stop = &stop
+		}
+	case adapters.PartDiagnostic:
+		a.diagnose(p)
+	case adapters.PartComplete:
+	}
+}
+
+func (a *assembler) takeIDs(p *adapters.Part) {
+	if p.ID != "" && a.message.ProviderResponseId == "" {
+		a.message.ProviderResponseId = clean(p.ID)
+	}
+	if p.Name != "" && a.message.ResponseModel == "" {
+		a.message.ResponseModel = clean(p.Name)
+	}
+}
+
+// setUsage says whether the usage differs from what was known.
+func (a *assembler) setUsage(u *llmdv1.Usage) bool {
+	u = proto.CloneOf(u)
+	u.TotalTokens = u.GetInputTokens() + u.GetCacheReadTokens() + u.GetCacheWriteTokens() + u.GetOutputTokens()
+	billed := u.Cost
+	u.Cost = a.price(u, a.tier)
+	if billed.GetFromProvider() {
+		if u.Cost == nil {
+			u.Cost = &llmdv1.Cost{}
+		}
+		u.Cost.TotalPicoUsd, u.Cost.FromProvider = billed.GetTotalPicoUsd(), true
+	}
+	if proto.Equal(u, a.usage) {
+		return false
+	}
+	a.usage = u
+	return true
+}
+
+func (a *assembler) reprice() {
+	if a.usage != nil && !a.usage.GetCost().GetFromProvider() {
+		a.usage.Cost = a.price(a.usage, a.tier)
+	}
+}
+
+func (a *assembler) diagnose(p *adapters.Part) {
+	d := &llmdv1.Diagnostic{Code: p.Name, Message: clean(p.Text)}
+	if b := a.byKey[p.Block]; p.Block >= 0 && b != nil && b.started {
+		d.ContentIndex = proto.Int32(b.index)
+	}
+	a.message.Diagnostics = append(a.message.Diagnostics, d)
+}
+
+// open returns the block of a decoder's number, new if it is new or if the old one
+// has ended.
+func (a *assembler) open(key int, kind blockKind) *block {
+	if b := a.byKey[key]; b != nil && b.kind == kind && !b.ended {
+		return b
+	}
+	b := &block{kind: kind}
+	if a.byKey == nil {
+		a.byKey = map[int]*block{}
+	}
+	// An earlier block that is still silent keeps its place before this one.
+	for _, o := range slices.Clone(a.opened) {
+		if o.kind != toolCallBlock && !o.ended {
+			a.start(o)
+		}
+	}
+	a.opened = slices.DeleteFunc(a.opened, func(o *block) bool { return o.started || o.ended })
+	a.byKey[key] = b
+	a.opened = append(a.opened, b)
+	return b
+}
+
+// start emits a block's _start and gives it its place.
+func (a *assembler) start(b *block) {
+	if b.started {
+		return
+	}
+	b.started, b.index = true, int32(len(a.blocks))
+	a.blocks = append(a.blocks, b)
+	a.opened = slices.DeleteFunc(a.opened, func(o *block) bool { return o == b })
+	switch b.kind {
+	case textBlock:
+		a.emit(&llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_TextStart{TextStart: &llmdv1.TextStartEvent{ContentIndex: b.index}}})
+	case thinkingBlock:
+		a.emit(&llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_ThinkingStart{ThinkingStart: &llmdv1.ThinkingStartEvent{ContentIndex: b.index, Redacted: b.redacted}}})
+	case toolCallBlock:
+		b.id = a.uniqueID(b)
+		a.emit(&llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_ToolCallStart{ToolCallStart: &llmdv1.ToolCallStartEvent{
+			ContentIndex: b.index, Id: b.id, Name: b.name, ToolNamespace: b.namespace,
+		}}})
+	case providerBlock:
+	}
+}
+
+// uniqueID keeps the provider's id unless it is missing or taken in this message:
+// results are joined to calls by it.
+func (a *assembler) uniqueID(b *block) string {
+	if a.ids == nil {
+		a.ids = map[string]bool{}
+	}
+	id := b.id
+	for n := b.index; id == "" || a.ids[id]; n++ {
+		if b.id == "" {
+			id = fmt.Sprintf("call_%s_%d", tail(a.message.GetResponseId(), 16), n)
+		} else {
+			id = fmt.Sprintf("%s_%d", b.id, n+1)
+		}
+	}
+	a.ids[id] = true
+	return id
+}
+
+func (a *assembler) addText(b *block, s string) {
+	a.appendText(b, b.joiner.Next(s))
+}
+
+func (a *assembler) appendText(b *block, s string) {
+	if s == "" {
+		return
+	}
+	a.start(b)
+	b.text = append(b.text, s...)
+	a.size += len(s)
+	for _, piece := range splitText(s, maxDeltaBytes) {
+		if b.kind == textBlock {
+			a.emit(&llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_TextDelta{TextDelta: &llmdv1.TextDeltaEvent{ContentIndex: b.index, Delta: piece}}})
+		} else {
+			a.emit(&llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_ThinkingDelta{ThinkingDelta: &llmdv1.ThinkingDeltaEvent{ContentIndex: b.index, Delta: piece}}})
+		}
+	}
+}
+
+// nameCall fills in what a call did not have yet. It starts once it has a name:
+// the start event carries it.
+func (a *assembler) nameCall(b *block, p *adapters.Part) {
+	if b.started {
+		return
+	}
+	if b.id == "" {
+		b.id = clean(p.ID)
+	}
+	if b.namespace == "" {
+		b.namespace = clean(p.Namespace)
+	}
+	if b.name == "" {
+		b.name = clean(p.Name)
+	}
+	if b.name != "" {
+		a.startCall(b)
+	}
+}
+
+// startCall starts a call and forwards the arguments that came before its name.
+func (a *assembler) startCall(b *block) {
+	a.start(b)
+	if n := b.scanner.Len(); n > 0 {
+		a.argumentDelta(b, b.scanner.Forwarded())
+	}
+}
+
+func (a *assembler) addArguments(b *block, s string) {
+	for _, piece := range splitText(b.joiner.Next(s), maxDeltaBytes) {
+		a.argumentDelta(b, b.scanner.Write([]byte(piece)))
+	}
+}
+
+func (a *assembler) argumentDelta(b *block, delta string) {
+	if delta == "" {
+		return
+	}
+	if !b.started {
+		return // the scanner keeps it until the call has a name
+	}
+	a.size += len(delta)
+	n, closing := b.scanner.Prefix()
+	e := &llmdv1.ToolCallDeltaEvent{ContentIndex: b.index, ValidPrefixBytes: int32(n), Closing: closing}
+	if a.partials && n < maxEventBytes-2*maxDeltaBytes {
+		e.PartialArgumentsJson = b.scanner.PartialJSON()
+	}
+	pieces := splitText(delta, maxDeltaBytes)
+	for _, piece := range pieces[:len(pieces)-1] {
+		// The new prefix belongs to the last piece; these repeat the one before.
+		a.emit(&llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_ToolCallDelta{ToolCallDelta: &llmdv1.ToolCallDeltaEvent{
+			ContentIndex: b.index, Delta: piece, ValidPrefixBytes: b.valid, Closing: b.closing(),
+		}}})
+	}
+	e.Delta = pieces[len(pieces)-1]
+	b.valid, b.closers = e.ValidPrefixBytes, closing
+	a.emit(&llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_ToolCallDelta{ToolCallDelta: e}})
+}
+
+// finalText: where the provider's last word goes on from the deltas, the rest is
+// one more delta; where it contradicts them, the _end event corrects them.
+func (a *assembler) finalText(key int, s string) {
+	b := a.byKey[key]
+	if b == nil || b.ended || b.kind == toolCallBlock {
+		return
+	}
+	a.appendText(b, b.joiner.Flush())
+	s = clean(s)
+	if rest, ok := cutPrefix(s, b.text); ok {
+		a.appendText(b, rest)
+		return
+	}
+	b.final = &s
+	a.start(b)
+}
+
+func (a *assembler) finalArguments(key int, s string) {
+	b := a.byKey[key]
+	if b == nil || b.ended || b.kind != toolCallBlock {
+		return
+	}
+	s = clean(s)
+	if delta, ok := b.scanner.Replace([]byte(s)); ok {
+		a.argumentDelta(b, delta)
+		return
+	}
+	b.final = &s
+}
+
+// sign sets a block's signature: with its end, or by an event of its own when that
+// is past.
+func (a *assembler) sign(p *adapters.Part) {
+	b := a.byKey[p.Block]
+	if b == nil || len(p.Data) == 0 {
+		return
+	}
+	b.signature = &llmdv1.Signature{
+		Data: p.Data, Format: p.Format,
+		Api: a.issuer.GetApi(), Provider: a.issuer.GetProvider(), Model: a.issuer.GetModel(), Endpoint: a.issuer.GetEndpoint(),
+	}
+	a.size += len(p.Data)
+	if !b.ended {
+		return
+	}
+	if !b.started { // it had ended empty
+		b.ended = false
+		a.end(b)
+		return
+	}
+	a.emit(&llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_SignatureUpdate{SignatureUpdate: &llmdv1.SignatureUpdateEvent{
+		ContentIndex: b.index, Signature: b.signature,
+	}}})
+}
+
+func (a *assembler) addProviderContent(p *adapters.Part) {
+	b := a.open(p.Block, providerBlock)
+	b.provider = &llmdv1.ProviderContent{
+		Api: a.issuer.GetApi(), Provider: a.issuer.GetProvider(), Model: a.issuer.GetModel(), Type: p.Name, RawJson: p.Data,
+	}
+	a.start(b)
+	b.ended = true
+	a.size += len(p.Data)
+	e := &llmdv1.ProviderContentEvent{ContentIndex: b.index, Content: b.provider}
+	if len(p.Data) > maxEventBytes {
+		e.ContentOmitted = true
+		e.Content = proto.CloneOf(b.provider)
+		e.Content.RawJson = nil
+	}
+	a.emit(&llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_ProviderContent{ProviderContent: e}})
+}
+
+// end emits a block's _end.
+func (a *assembler) end(b *block) {
+	if b.ended {
+		return
+	}
+	if b.kind == toolCallBlock {
+		a.finishArguments(b)
+	} else {
+		a.appendText(b, b.joiner.Flush())
+	}
+	b.ended = true
+	if b.saysNothing() {
+		return
+	}
+	a.start(b)
+	a.emit(endEvent(b))
+}
+
+func (a *assembler) finishArguments(b *block) {
+	if !b.started {
+		a.startCall(b)
+	}
+	a.argumentDelta(b, b.scanner.Write([]byte(b.joiner.Flush())))
+	r := b.scanner.Finish()
+	if r.Tail != "" {
+		a.argumentDelta(b, r.Tail)
+	}
+	if b.final != nil {
+		r = jsonstream.Repair([]byte(*b.final))
+	}
+	b.result = &r
+}
+
+func endEvent(b *block) *llmdv1.StreamResponse {
+	switch b.kind {
+	case textBlock:
+		e := &llmdv1.TextEndEvent{ContentIndex: b.index, Content: b.textContent(true)}
+		if len(e.Content.Text) > maxEventBytes {
+			e.Content.Text, e.ContentOmitted = "", true
+		}
+		return &llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_TextEnd{TextEnd: e}}
+	case thinkingBlock:
+		e := &llmdv1.ThinkingEndEvent{ContentIndex: b.index, Content: b.thinkingContent(true)}
+		if len(e.Content.Thinking) > maxEventBytes {
+			e.Content.Thinking, e.ContentOmitted = "", true
+		}
+		return &llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_ThinkingEnd{ThinkingEnd: e}}
+	default:
+		e := &llmdv1.ToolCallEndEvent{ContentIndex: b.index, ToolCall: b.toolCall(true)}
+		if len(e.ToolCall.ArgumentsJson) > maxEventBytes {
+			e.ToolCall.ArgumentsJson, e.ContentOmitted = "", true
+		}
+		return &llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_ToolCallEnd{ToolCallEnd: e}}
+	}
+}
+
+// finish ends an answer whose terminal marker came.
+func (a *assembler) finish() {
+	if a.stop.Stop == llmdv1.StopReason_STOP_REASON_ERROR {
+		a.message.ProviderStopReason = clean(a.stop.Name)
+		a.fail(a.stop.Err)
+		return
+	}
+	for _, b := range a.pending() {
+		a.end(b)
+	}
+	m := a.snapshot(a.reason())
+	m.ProviderStopReason = clean(a.stop.Name)
+	e := &llmdv1.DoneEvent{Message: m}
+	e.Message, e.ContentOmitted = fit(m)
+	a.message = m
+	a.emit(&llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_Done{Done: e}})
+}
+
+// pending are the blocks without an end, in the order they should end.
+func (a *assembler) pending() []*block {
+	var out []*block
+	for _, b := range a.blocks {
+		if !b.ended {
+			out = append(out, b)
+		}
+	}
+	return append(out, a.opened...)
+}
+
+// reason applies the stop rule of contract 1.19.
+func (a *assembler) reason() llmdv1.StopReason {
+	calls := slices.ContainsFunc(a.blocks, (*block).executable)
+	switch {
+	case a.stop.Stop == llmdv1.StopReason_STOP_REASON_STOP && calls:
+		return llmdv1.StopReason_STOP_REASON_TOOL_USE
+	case a.stop.Stop == llmdv1.StopReason_STOP_REASON_TOOL_USE && !calls:
+		return llmdv1.StopReason_STOP_REASON_STOP
+	}
+	return a.stop.Stop
+}
+
+// cut stops all blocks where they are: what has no end is incomplete.
+func (a *assembler) cut() {
+	for _, b := range a.pending() {
+		if b.kind != toolCallBlock {
+			continue
+		}
+		if !b.started && (b.id != "" || b.scanner.Len() > 0) {
+			a.startCall(b)
+		}
+		r := b.scanner.Finish()
+		b.result = &r
+	}
+}
+
+// fail ends an answer after the commit point with an error.
+func (a *assembler) fail(err error) {
+	a.cut()
+	e := a.errorOf(err)
+	m := a.snapshot(llmdv1.StopReason_STOP_REASON_ERROR)
+	m.Error = e
+	a.message = m
+	ev := &llmdv1.ErrorEvent{Error: e}
+	ev.Message, ev.ContentOmitted = fit(m)
+	a.emit(&llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_Error{Error: ev}})
+}
+
+// abort ends an answer at somebody's wish.
+func (a *assembler) abort(ab *Abort) {
+	a.cut()
+	m := a.snapshot(llmdv1.StopReason_STOP_REASON_ABORTED)
+	m.Error = a.errorOf(ab)
+	a.message = m
+	ev := &llmdv1.AbortedEvent{Cause: ab.Cause, Reason: ab.Reason, UpstreamCloseDelay: durationpb.New(ab.closeDelay)}
+	ev.Message, ev.ContentOmitted = fit(m)
+	a.emit(&llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_Aborted{Aborted: ev}})
+}
+
+// snapshot is the message so far.
+func (a *assembler) snapshot(reason llmdv1.StopReason) *llmdv1.AssistantMessage {
+	m := proto.CloneOf(a.message)
+	m.StopReason = reason
+	m.Content = make([]*llmdv1.AssistantContent, 0, len(a.blocks))
+	for _, b := range a.blocks {
+		m.Content = append(m.Content, b.content(b.ended))
+	}
+	if a.usage != nil {
+		m.Usage = proto.CloneOf(a.usage)
+	}
+	return m
+}
+
+func (a *assembler) snapshotEvent() *llmdv1.StreamResponse {
+	e := &llmdv1.SnapshotEvent{}
+	e.Message, e.ContentOmitted = fit(a.snapshot(llmdv1.StopReason_STOP_REASON_PENDING))
+	return &llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_Snapshot{Snapshot: e}}
+}

@@ -1,0 +1,214 @@
+package generation
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/frame"
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+)
+
+// maxErrorBody is how much of an error answer is read.
+const maxErrorBody = 64 << 10
+
+var (
+	errHeaderTimeout = errors.New("generation: no frame within the header timeout")
+	errIdle          = errors.New("generation: the provider fell silent")
+	errDrained       = errors.New("generation: nothing came after the terminal marker")
+)
+
+// answer is a provider's answer past the commit point: its first frame is
+// decoded, the parts are in sink.
+type answer struct {
+	plan      *Plan
+	requestID string
+	body      io.Closer
+	frames    frame.Reader
+	decoder   adapters.Decoder
+	sink      adapters.Sink
+	// cancel closes the connection, with the cause that the reader will find.
+	cancel context.CancelCauseFunc
+	ctx    context.Context //nolint:containedctx // the connection's own, to read the cause of its end
+}
+
+func (a *answer) close() {
+	a.cancel(nil)
+	_ = a.body.Close()
+}
+
+// connect tries the candidates until one answers: the retries of each, then the
+// next. Only failures that may pass by themselves lead on.
+func (r *Run) connect(ctx context.Context, first *Plan) (*answer, error) {
+	g := r.request.Generation
+	p := first
+	for next := 0; ; next++ {
+		a, u := r.tryCandidate(ctx, p)
+		if a != nil || next >= len(g.GetFallbackModels()) || !fallsBack(u) {
+			return a, u
+		}
+		r.addAttempt(p, asUpstream(u), 0)
+		var err error
+		if p, err = r.engine.Plan(ctx, g, g.GetFallbackModels()[next]); err != nil {
+			return nil, err
+		}
+		r.setPlan(p)
+	}
+}
+
+// fallsBack: the failure may be another model's success. A wait that was too long
+// to be waited for is one of them.
+func fallsBack(err error) bool {
+	u := asUpstream(err)
+	return u != nil && (u.Retryable() || u.Reason == adapters.ReasonStreamIdle)
+}
+
+func (r *Run) tryCandidate(ctx context.Context, p *Plan) (*answer, error) {
+	for tried := 1; ; tried++ {
+		a, err := r.attempt(ctx, p)
+		u := asUpstream(err)
+		if u == nil || ctx.Err() != nil {
+			return a, err
+		}
+		delay, ok := again(u, r.request.Generation.GetRetry(), tried)
+		if !ok {
+			return nil, err
+		}
+		r.addAttempt(p, u, delay)
+		if err := sleep(ctx, delay); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (r *Run) addAttempt(p *Plan, u *adapters.UpstreamError, delay time.Duration) {
+	a := &llmdv1.Attempt{Model: p.Model.Name(), Reason: u.Reason, ProviderHttpStatus: int32(u.Status)}
+	if delay > 0 {
+		a.Delay = durationpb.New(delay)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.attempts = append(r.attempts, a)
+}
+
+// attempt sends one request and reads up to the commit point: the first frame
+// that is not an error (contract 1.16).
+func (r *Run) attempt(ctx context.Context, p *Plan) (*answer, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(p.limits.header, func() { cancel(errHeaderTimeout) })
+	defer timer.Stop()
+	a, err := r.send(ctx, cancel, p)
+	if err != nil {
+		if errors.Is(context.Cause(ctx), errHeaderTimeout) {
+			err = &adapters.UpstreamError{Reason: adapters.ReasonTimeout, Err: errHeaderTimeout}
+		}
+		cancel(nil)
+		return nil, err
+	}
+	if !timer.Stop() && ctx.Err() != nil {
+		a.close()
+		return nil, &adapters.UpstreamError{Reason: adapters.ReasonTimeout, RequestID: a.requestID, Err: errHeaderTimeout}
+	}
+	return a, nil
+}
+
+func (r *Run) send(ctx context.Context, cancel context.CancelCauseFunc, p *Plan) (*answer, error) {
+	resp, err := r.engine.cfg.Upstream.Do(ctx, p.Model, r.request.Keys[p.Model.Provider], p.Request)
+	if err != nil {
+		return nil, err
+	}
+	a := &answer{
+		plan: p, requestID: resp.RequestID, body: resp.Body, ctx: ctx, cancel: cancel,
+		frames: frame.NewReader(p.adapter.Framing(), resp.Body, 0), decoder: p.adapter.NewDecoder(p.call),
+	}
+	if resp.Status < 200 || resp.Status > 299 {
+		defer a.close()
+		body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // what came is all there is to say
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		u := p.adapter.DecodeError(resp.Status, resp.Header, body)
+		if u.RequestID == "" {
+			u.RequestID = resp.RequestID
+		}
+		directives(u, resp.Header, time.Now())
+		return nil, u
+	}
+	if err := a.first(); err != nil {
+		a.close()
+		if u := asUpstream(err); u != nil {
+			if u.RequestID == "" {
+				u.RequestID = resp.RequestID
+			}
+			directives(u, resp.Header, time.Now())
+		}
+		return nil, err
+	}
+	return a, nil
+}
+
+// first reads up to the first frame that commits.
+func (a *answer) first() error {
+	for {
+		f, err := a.frames.Next()
+		if err != nil {
+			if cerr := a.ctx.Err(); cerr != nil {
+				return cerr
+			}
+			return a.broken(err)
+		}
+		if err := a.decode(f); err != nil {
+			return err
+		}
+		if f.Data = trimLeft(f.Data); len(f.Data) == 0 || f.Data[0] == '{' {
+			return nil
+		}
+	}
+}
+
+// decode reads one frame into the sink.
+func (a *answer) decode(f frame.Frame) error {
+	a.sink.Reset()
+	err := a.decoder.Decode(f, &a.sink)
+	switch {
+	case err == nil, asUpstream(err) != nil:
+		return err
+	case f.Unterminated:
+		// The frame is cut: the end that follows is the fault, not the frame.
+		return a.broken(err)
+	}
+	return &adapters.UpstreamError{Reason: adapters.ReasonProtocolError, RequestID: a.requestID, Err: err}
+}
+
+// broken classifies the end of a body before the terminal marker.
+func (a *answer) broken(err error) error {
+	u := &adapters.UpstreamError{Reason: adapters.ReasonStreamTruncated, RequestID: a.requestID, Err: err}
+	var large *frame.TooLargeError
+	var corrupt *frame.CorruptError
+	if errors.As(err, &large) || errors.As(err, &corrupt) {
+		u.Reason = adapters.ReasonProtocolError
+	}
+	return u
+}
+
+func trimLeft(b []byte) []byte {
+	for len(b) > 0 && (b[0] == ' ' || b[0] == '\n' || b[0] == '\t' || b[0] == '\r') {
+		b = b[1:]
+	}
+	return b
+}

@@ -1,0 +1,130 @@
+package generation
+
+import (
+	"context"
+	"crypto/rand"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/profile"
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+	"github.com/llmd-dev/llmd/internal/upstream"
+	"github.com/llmd-dev/llmd/service/responses"
+)
+
+// Upstream sends requests to the provider of a model.
+type Upstream interface {
+	// Do sends a request with the service's credentials, or with the caller's own
+	// key if that is not empty, and returns once the headers have come.
+	Do(ctx context.Context, m *profile.Model, key string, r *adapters.Request) (*upstream.Response, error)
+}
+
+// Config is what an Engine is made of; all but Images is required.
+type Config struct {
+	// Models finds a model by its address or alias.
+	Models func(name string) (*profile.Model, error)
+	// Adapters finds the adapter of a wire API.
+	Adapters func(api string) (adapters.Adapter, bool)
+	Upstream Upstream
+	// Images replaces image URLs in a conversation by their bytes.
+	Images func(context.Context, *llmdv1.Context) (*llmdv1.Context, error)
+	// Price is the cost of usage by a model in a service tier, nil if unknown.
+	Price func(m *profile.Model, u *llmdv1.Usage, tier string) *llmdv1.Cost
+	// ErrorOf spells an error in the contract's words.
+	ErrorOf  func(error) *llmdv1.Error
+	Registry *responses.Registry
+	// Instance names this llmd; it is the first part of response ids.
+	Instance string
+}
+
+// Engine runs requests. It is safe for concurrent use.
+type Engine struct{ cfg Config }
+
+// New makes an Engine.
+func New(cfg Config) *Engine { return &Engine{cfg: cfg} }
+
+// Request is one validated request.
+type Request struct {
+	// Owner is the authenticated principal, RequestID the caller's id and Hash the
+	// digest of the request for it.
+	Owner, RequestID string
+	Hash             [32]byte
+	Generation       *llmdv1.Generation
+	Options          *llmdv1.StreamOptions
+	// Keys are the caller's own provider keys by provider id.
+	Keys map[string]string
+	// SoftDeadline is when the response is ended for the caller's deadline; zero =
+	// never.
+	SoftDeadline time.Time
+}
+
+// ReusedError means that a request id came again with another body.
+type ReusedError struct{ ResponseID string }
+
+func (e *ReusedError) Error() string {
+	return "generation: the request id is in use for another request"
+}
+
+// Start begins a request, or joins the one that is known by its request id, and
+// returns a reader of its events. ctx lends its values, not its end: the reader
+// ends the run when it leaves.
+func (e *Engine) Start(ctx context.Context, req *Request) (*Reader, error) {
+	p, err := e.Plan(ctx, req.Generation, req.Generation.GetModel())
+	if err != nil {
+		return nil, err
+	}
+	id := e.cfg.Instance + "." + rand.Text()
+	r := newRun(e, req, id, p)
+	reader := r.join(req.Options, false)
+	known, aborted, reason := e.cfg.Registry.Claim(req.Owner, id, req.RequestID, req.Hash, r)
+	if known != nil {
+		return e.joinKnown(req, known)
+	}
+	if aborted {
+		r.Abort(reason)
+	}
+	r.begin(context.WithoutCancel(ctx), p)
+	return reader, nil
+}
+
+func (e *Engine) joinKnown(req *Request, known *responses.Found) (*Reader, error) {
+	if known.Hash != req.Hash {
+		return nil, &ReusedError{ResponseID: responseID(known)}
+	}
+	if known.Record != nil {
+		return replay(known.Record, req.Options), nil
+	}
+	r := known.Live.(*Run) //nolint:forcetypeassert // runs are all that is registered
+	if reader := r.join(req.Options, true); reader != nil {
+		return reader, nil
+	}
+	// It ended just now.
+	<-r.Done()
+	if f, ok := e.cfg.Registry.Get(responses.Key{Owner: req.Owner, RequestID: req.RequestID}); ok && f.Record != nil {
+		return replay(f.Record, req.Options), nil
+	}
+	return ended(r.Err(), nil, nil), nil
+}
+
+func responseID(f *responses.Found) string {
+	if f.Record != nil {
+		return f.Record.Message.GetResponseId()
+	}
+	return f.Live.Snapshot().GetResponseId()
+}
+
+func newRun(e *Engine, req *Request, id string, p *Plan) *Run {
+	r := &Run{
+		engine: e, request: req, done: make(chan struct{}), stirred: make(chan struct{}, 1),
+		asm: &assembler{
+			partials:  req.Options.GetPartialArguments(),
+			snapshots: req.Options.GetSnapshotMode() == llmdv1.SnapshotMode_SNAPSHOT_MODE_DOUBLING,
+			message:   &llmdv1.AssistantMessage{ResponseId: id, CreateTime: timestamppb.Now()},
+		},
+	}
+	r.asm.errorOf = func(err error) *llmdv1.Error { return e.cfg.ErrorOf(r.failure(err)) }
+	r.setPlan(p)
+	return r
+}

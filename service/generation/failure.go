@@ -1,0 +1,38 @@
+package generation
+
+import "github.com/llmd-dev/llmd/adapters/profile"
+
+// Failure is an error of a run with the facts of contract section 3. Its cause
+// says what went wrong: an *adapters.UpstreamError, an *Abort, or an error of
+// planning a fallback.
+type Failure struct {
+	Err   error
+	Model *profile.Model
+	// ResponseID is llmd's id, RequestID the caller's, ProviderRequestID the
+	// provider's.
+	ResponseID, RequestID, ProviderRequestID string
+	// Attempts is how many requests went to providers.
+	Attempts int
+	// Committed: started was sent, so that no client may try again by itself.
+	Committed bool
+	// CallerKey: the request used the caller's own key.
+	CallerKey bool
+}
+
+func (f *Failure) Error() string { return f.Err.Error() }
+
+// Unwrap gives the cause.
+func (f *Failure) Unwrap() error { return f.Err }
+
+// failure adds the run's facts to an error. The caller holds the lock.
+func (r *Run) failure(err error) error {
+	f := &Failure{
+		Err: err, Model: r.plan.Model, ResponseID: r.asm.message.GetResponseId(), RequestID: r.request.RequestID,
+		ProviderRequestID: r.provider, Attempts: len(r.attempts) + 1, Committed: r.asm.began,
+		CallerKey: r.request.Keys[r.plan.Model.Provider] != "",
+	}
+	if u := asUpstream(err); u != nil && f.ProviderRequestID == "" {
+		f.ProviderRequestID = u.RequestID
+	}
+	return f
+}

@@ -1,0 +1,103 @@
+package generation
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/profile"
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+	"github.com/llmd-dev/llmd/transform"
+)
+
+// UnknownAPIError means that a model is reached by a wire API that llmd does not
+// speak.
+type UnknownAPIError struct{ API string }
+
+func (e *UnknownAPIError) Error() string { return "generation: unknown wire API " + e.API }
+
+// Plan is one candidate, ready to be sent.
+type Plan struct {
+	Model *profile.Model
+	// Context is the conversation after the hand-off, Changes what that did.
+	Context *llmdv1.Context
+	Changes []*llmdv1.HandoffChange
+	// Effective is what is really asked of the provider.
+	Effective *llmdv1.EffectiveOptions
+	Request   *adapters.Request
+
+	adapter adapters.Adapter
+	call    *adapters.Call
+	limits  limits
+}
+
+// Plan prepares a request for the model of that name: the hand-off, the options,
+// the provider's request. It sends nothing to the provider; images given by URL
+// are downloaded.
+func (e *Engine) Plan(ctx context.Context, g *llmdv1.Generation, name string) (*Plan, error) {
+	m, err := e.cfg.Models(name)
+	if err != nil {
+		return nil, err
+	}
+	a, ok := e.cfg.Adapters(m.API)
+	if !ok {
+		return nil, &UnknownAPIError{API: m.API}
+	}
+	t, err := transform.Apply(transform.Input{
+		Context: g.GetContext(), Model: m, Constraints: a.Constraints(m), Policy: g.GetHandoff(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	history := t.Context
+	if e.cfg.Images != nil {
+		if history, err = e.cfg.Images(ctx, history); err != nil {
+			return nil, err
+		}
+	}
+	options, err := adapters.Negotiate(g, history, m)
+	if err != nil {
+		return nil, err
+	}
+	call := &adapters.Call{Generation: g, Context: history, Model: m, Options: options}
+	r, err := a.Encode(call)
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{
+		Model: m, Context: history, Changes: slices.Concat(t.Changes, r.Changes), Effective: r.Effective,
+		Request: r, adapter: a, call: call, limits: limitsOf(g.GetWatchdog()),
+	}
+	p.Effective.IdleTimeout = durationpb.New(p.limits.idle)
+	p.Effective.StallWarning = durationpb.New(p.limits.stall)
+	return p, strictly(g.GetHandoff(), r.Changes)
+}
+
+// strictly refuses losses that only the adapter could see.
+func strictly(policy *llmdv1.HandoffPolicy, changes []*llmdv1.HandoffChange) error {
+	if !policy.GetStrict() {
+		return nil
+	}
+	var losses []*llmdv1.HandoffChange
+	for _, c := range changes {
+		if a := c.GetAction(); a == llmdv1.HandoffAction_HANDOFF_ACTION_DROPPED || a == llmdv1.HandoffAction_HANDOFF_ACTION_DOWNGRADED {
+			losses = append(losses, c)
+		}
+	}
+	if len(losses) == 0 {
+		return nil
+	}
+	return &transform.LossError{Changes: losses}
+}
+
+// asUpstream finds the provider's failure in an error.
+func asUpstream(err error) *adapters.UpstreamError {
+	var u *adapters.UpstreamError
+	if errors.As(err, &u) {
+		return u
+	}
+	return nil
+}

@@ -1,0 +1,247 @@
+package generation
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+	"github.com/llmd-dev/llmd/service/responses"
+)
+
+const (
+	// slowAfter is how long one send may take (contract 1.21).
+	slowAfter = 30 * time.Second
+	// abortGrace is how long the receipt of an abort may take to be sent before the
+	// reader counts as blocked.
+	abortGrace = 500 * time.Millisecond
+)
+
+// Reader is one stream's view of a run: its own queue, its own sequence numbers.
+type Reader struct {
+	run     *Run
+	queue   *queue
+	options *llmdv1.StreamOptions
+	// attached: it joined a run that another request began.
+	attached bool
+
+	sequence int32
+	// sending is when the send in progress began, in Unix nanoseconds; 0 = none.
+	sending atomic.Int64
+}
+
+// join adds a reader; nil if the run has ended.
+func (r *Run) join(o *llmdv1.StreamOptions, attached bool) *Reader {
+	rd := &Reader{run: r, queue: newQueue(), options: o, attached: attached}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended {
+		return nil
+	}
+	if attached && r.started != nil {
+		rd.queue.push(r.started)
+		rd.queue.push(r.asm.snapshotEvent())
+	}
+	r.readers = append(r.readers, rd)
+	return rd
+}
+
+// replay reads a response that has ended: started, snapshot, terminal event.
+func replay(rec *responses.Record, o *llmdv1.StreamOptions) *Reader {
+	rd := ended(rec.Err, rec.Started, rec.Message)
+	rd.options = o
+	s := &llmdv1.SnapshotEvent{}
+	s.Message, s.ContentOmitted = fit(rec.Message)
+	rd.queue = newQueue()
+	rd.queue.push(rec.Started)
+	rd.queue.push(&llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_Snapshot{Snapshot: s}})
+	rd.queue.push(rec.Terminal)
+	rd.queue.close(false)
+	return rd
+}
+
+// ended is a reader of a run that is over, without events.
+func ended(err error, started *llmdv1.StreamResponse, m *llmdv1.AssistantMessage) *Reader {
+	r := &Run{done: make(chan struct{}), ended: true, err: err, started: started, asm: &assembler{message: m}}
+	close(r.done)
+	rd := &Reader{run: r, queue: newQueue()}
+	rd.queue.close(true)
+	return rd
+}
+
+// Facts are for trailers: llmd's id of the response, the provider's of the
+// request, and how many requests were made.
+func (rd *Reader) Facts() (responseID, providerRequestID string, attempts int) {
+	rd.run.mu.Lock()
+	defer rd.run.mu.Unlock()
+	return rd.run.asm.message.GetResponseId(), rd.run.provider, len(rd.run.attempts) + 1
+}
+
+// Wait waits for the end of the run without taking its events. A failure before
+// the commit point gives a nil message.
+func (rd *Reader) Wait(ctx context.Context) (*llmdv1.StartedEvent, *llmdv1.AssistantMessage, error) {
+	rd.queue.close(true)
+	select {
+	case <-rd.run.Done():
+	case <-ctx.Done():
+		rd.run.leave(rd, ctx.Err())
+		return nil, nil, ctx.Err()
+	}
+	if err := rd.run.Err(); err != nil {
+		return nil, nil, err
+	}
+	return rd.run.started.GetStarted(), rd.run.Snapshot(), nil
+}
+
+// Deliver sends all events in order and returns what the status says. send is
+// called from one goroutine at a time. When the client stands still, a send may
+// still be blocked when Deliver returns: gRPC ends it with the call.
+func (rd *Reader) Deliver(ctx context.Context, send func(*llmdv1.StreamResponse) error) error {
+	sendCtx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	sent := make(chan error, 1)
+	go func() { sent <- rd.sendAll(sendCtx, send) }()
+	err := rd.follow(ctx, sent)
+	rd.queue.close(true)
+	rd.run.leave(rd, err)
+	return err
+}
+
+// follow waits for the sender, the context, or the client standing still.
+func (rd *Reader) follow(ctx context.Context, sent <-chan error) error {
+	tick := time.NewTicker(abortGrace)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-sent:
+			if err != nil {
+				return err
+			}
+			return rd.run.Err()
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+			began := rd.sending.Load()
+			if began == 0 {
+				continue
+			}
+			blocked := time.Since(time.Unix(0, began))
+			if ab := rd.run.abortedFor(abortGrace); ab != nil && blocked >= abortGrace {
+				return ab // contract 1.21: a blocked client gets the status alone
+			}
+			if blocked >= slowAfter {
+				return rd.run.slow()
+			}
+		}
+	}
+}
+
+// sendAll sends until the queue is closed and empty.
+func (rd *Reader) sendAll(ctx context.Context, send func(*llmdv1.StreamResponse) error) error {
+	var beats <-chan time.Time
+	if beat := rd.options.GetHeartbeatInterval().AsDuration(); beat > 0 {
+		t := time.NewTicker(beat)
+		defer t.Stop()
+		beats = t.C
+	}
+	for {
+		if e, ok, closed := rd.queue.pop(); ok {
+			if rd.options.GetOmitFinalMessage() {
+				e = omitContent(e)
+			}
+			if err := rd.send(e, send); err != nil {
+				return err
+			}
+			continue
+		} else if closed {
+			return nil
+		}
+		select {
+		case <-rd.queue.ready:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-beats:
+			silence, ok := rd.run.silence()
+			if !ok {
+				continue
+			}
+			e := &llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_Heartbeat{Heartbeat: &llmdv1.HeartbeatEvent{
+				UpstreamIdleDuration: durationpb.New(silence),
+			}}}
+			if err := rd.send(e, send); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// send numbers an event and sends it. Events are shared between readers, so the
+// number goes on a copy of the outermost message.
+func (rd *Reader) send(e *llmdv1.StreamResponse, send func(*llmdv1.StreamResponse) error) error {
+	out := &llmdv1.StreamResponse{SequenceNumber: rd.sequence, Event: e.GetEvent()}
+	rd.sequence++
+	rd.sending.Store(time.Now().UnixNano())
+	err := send(out)
+	rd.sending.Store(0)
+	return err
+}
+
+// leave drops a reader. The last one takes the run with it: nobody would see the
+// rest, and it costs money.
+func (r *Run) leave(rd *Reader, why error) {
+	r.mu.Lock()
+	for i, other := range r.readers {
+		if other == rd {
+			r.readers = append(r.readers[:i:i], r.readers[i+1:]...)
+			break
+		}
+	}
+	last := len(r.readers) == 0
+	r.mu.Unlock()
+	signal(r.stirred)
+	if !last {
+		return
+	}
+	ab := &Abort{Cause: llmdv1.AbortCause_ABORT_CAUSE_REQUESTED, Cancelled: true}
+	var slow *Abort
+	switch {
+	case errors.As(why, &slow):
+		ab = &Abort{Cause: slow.Cause}
+	case errors.Is(why, context.DeadlineExceeded):
+		ab = &Abort{Cause: llmdv1.AbortCause_ABORT_CAUSE_DEADLINE}
+	}
+	r.end(ab)
+}
+
+// slow is the status of a client that stands still.
+func (r *Run) slow() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.failure(&Abort{Cause: llmdv1.AbortCause_ABORT_CAUSE_SLOW_CONSUMER})
+}
+
+// abortedFor gives the status of a run that was aborted at least d ago, nil
+// otherwise.
+func (r *Run) abortedFor(d time.Duration) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.aborted == nil || time.Since(r.aborted.at) < d {
+		return nil
+	}
+	return r.failure(r.aborted)
+}
+
+// silence is how long the provider has been silent; ok only after the commit
+// point.
+func (r *Run) silence() (time.Duration, bool) {
+	r.mu.Lock()
+	w := r.watch
+	r.mu.Unlock()
+	if w == nil {
+		return 0, false
+	}
+	return w.silence(), true
+}

@@ -1,0 +1,69 @@
+package generation
+
+import (
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/llmd-dev/llmd/adapters"
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+)
+
+const defaultMaxDelay = 60 * time.Second
+
+// directives reads what response headers say about retrying into the error; what
+// the body said stands unless a header is plainer. See
+// https://www.rfc-editor.org/rfc/rfc9110#field.retry-after; Retry-After-Ms and
+// X-Should-Retry are the spellings of OpenAI and Anthropic.
+func directives(u *adapters.UpstreamError, h http.Header, now time.Time) {
+	if d, ok := retryAfter(h, now); ok {
+		u.RetryDelay = &d
+	}
+	switch h.Get("X-Should-Retry") {
+	case "true":
+		yes := true
+		u.ShouldRetry = &yes
+	case "false":
+		no := false
+		u.ShouldRetry = &no
+	}
+}
+
+func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
+	if ms, err := strconv.ParseFloat(strings.TrimSpace(h.Get("Retry-After-Ms")), 64); err == nil && ms == ms && ms < 1e12 {
+		return max(0, time.Duration(ms*float64(time.Millisecond))), true
+	}
+	v := strings.TrimSpace(h.Get("Retry-After"))
+	if s, err := strconv.ParseFloat(v, 64); err == nil && s == s && s < 1e9 {
+		return max(0, time.Duration(s*float64(time.Second))), true
+	}
+	if t, err := http.ParseTime(v); err == nil {
+		return max(0, t.Sub(now)), true
+	}
+	return 0, false
+}
+
+// backoff is the wait before try n (1, 2, ...) where the provider named none:
+// 0.5 s doubling up to 8 s, less up to a quarter at random.
+func backoff(n int) time.Duration {
+	d := min(500*time.Millisecond<<min(n-1, 10), 8*time.Second)
+	return d - time.Duration(rand.Int64N(int64(d)/4)) //nolint:gosec // jitter needs no secrecy
+}
+
+// again says whether the same candidate may be tried once more, and after what
+// wait. A wait that the policy does not allow is not waited for.
+func again(u *adapters.UpstreamError, p *llmdv1.RetryPolicy, tried int) (time.Duration, bool) {
+	if tried > int(p.GetMaxRetries()) || !u.Retryable() || u.Reason == adapters.ReasonStreamIdle {
+		return 0, false
+	}
+	longest := defaultMaxDelay
+	if p.GetMaxDelay() != nil {
+		longest = p.GetMaxDelay().AsDuration()
+	}
+	if u.RetryDelay != nil {
+		return *u.RetryDelay, *u.RetryDelay <= longest
+	}
+	return min(backoff(tried), longest), true
+}

@@ -1,0 +1,379 @@
+package generation
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/llmd-dev/llmd/adapters"
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+	"github.com/llmd-dev/llmd/service/responses"
+)
+
+// drainTime is how long usage is waited for after the terminal marker (contract
+// 1.15).
+const drainTime = time.Second
+
+// maxChanges is how many hand-off changes an event lists.
+const maxChanges = 200
+
+// Run is one response while it is made. It implements responses.Live.
+type Run struct {
+	engine  *Engine
+	request *Request
+	done    chan struct{}
+	// stirred tells a run that waits for a full reader to look again.
+	stirred chan struct{}
+
+	mu       sync.Mutex
+	asm      *assembler
+	plan     *Plan // of the candidate in hand
+	attempts []*llmdv1.Attempt
+	readers  []*Reader
+	// started and terminal are the first and the last event.
+	started, terminal *llmdv1.StreamResponse
+	watch             *watchdog
+	aborted           *Abort
+	ended             bool
+	cancel            context.CancelFunc
+	err               error // what the status says; valid once ended
+	deadline          *time.Timer
+	provider          string // the provider's id of the request
+}
+
+// setPlan makes a candidate the current one.
+func (r *Run) setPlan(p *Plan) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.plan = p
+	m := r.asm.message
+	m.Api, m.Provider, m.Model = p.Model.API, p.Model.Provider, p.Model.ID
+	r.asm.issuer = &llmdv1.Signature{Api: p.Model.API, Provider: p.Model.Provider, Model: p.Model.ID, Endpoint: p.Model.Endpoint}
+	r.asm.price = func(u *llmdv1.Usage, tier string) *llmdv1.Cost { return r.engine.cfg.Price(p.Model, u, tier) }
+}
+
+// begin starts the run's goroutine.
+func (r *Run) begin(ctx context.Context, p *Plan) {
+	ctx, cancel := context.WithCancel(ctx)
+	r.mu.Lock()
+	r.cancel = cancel
+	if r.aborted != nil {
+		cancel()
+	}
+	if at := r.request.SoftDeadline; !at.IsZero() {
+		r.deadline = time.AfterFunc(time.Until(at), func() {
+			r.end(&Abort{Cause: llmdv1.AbortCause_ABORT_CAUSE_DEADLINE})
+		})
+	}
+	r.mu.Unlock()
+	go func() {
+		defer cancel()
+		r.run(ctx, p)
+	}()
+}
+
+// run is the life of a response.
+func (r *Run) run(ctx context.Context, p *Plan) {
+	var a *answer
+	err := ctx.Err()
+	if err == nil {
+		a, err = r.connect(ctx, p)
+	}
+	if a == nil {
+		r.finish(nil, err)
+		return
+	}
+	r.commit(a)
+	err = r.read(ctx, a)
+	r.finish(a, err)
+}
+
+// commit publishes started and what the first frame said.
+func (r *Run) commit(a *answer) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.provider = a.requestID
+	r.watch = startWatchdog(a.plan.limits, func(silence time.Duration) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if !r.ended {
+			r.publish(stallEvent(llmdv1.StallState_STALL_STATE_DETECTED, silence))
+		}
+	}, func() { a.cancel(errIdle) })
+	r.asm.absorb(a.sink.Parts)
+	r.begun()
+	r.asm.apply(a.sink.Parts)
+	r.publish(r.asm.take()...)
+}
+
+// begun makes and publishes the started event.
+func (r *Run) begun() {
+	p, m := r.plan, r.asm.message
+	s := &llmdv1.StartedEvent{
+		ResponseId: m.GetResponseId(), Api: m.GetApi(), Provider: m.GetProvider(), Model: m.GetModel(),
+		CreateTime: m.GetCreateTime(), RequestId: r.request.RequestID, Instance: r.engine.cfg.Instance,
+		Effective: p.Effective, Attempts: r.attempts,
+	}
+	s.HandoffChanges, s.HandoffChangesOmitted = Listed(p.Changes)
+	r.asm.begin(s)
+	events := r.asm.take()
+	r.started = events[len(events)-1]
+	r.publish(events...)
+	for _, rd := range r.readers {
+		if rd.attached {
+			rd.queue.push(r.asm.snapshotEvent())
+		}
+	}
+}
+
+// Listed is the changes that an event lists, and how many more there are.
+func Listed(all []*llmdv1.HandoffChange) (listed []*llmdv1.HandoffChange, omitted int32) {
+	if len(all) <= maxChanges {
+		return all, 0
+	}
+	return all[:maxChanges], int32(len(all) - maxChanges)
+}
+
+// read is the stream loop: the only one there is. It returns nil when the
+// terminal marker came and nothing of use can follow.
+func (r *Run) read(ctx context.Context, a *answer) error {
+	defer r.watch.stop()
+	var drain *time.Timer
+	defer func() {
+		if drain != nil {
+			drain.Stop()
+		}
+	}()
+	complete := slices.ContainsFunc(a.sink.Parts, isComplete)
+	for !complete {
+		if r.marked() && drain == nil {
+			r.watch.stop()
+			drain = time.AfterFunc(drainTime, func() { a.cancel(errDrained) })
+		}
+		r.waitForReaders(ctx)
+		f, err := a.frames.Next()
+		if err != nil {
+			return r.bodyEnded(a, err)
+		}
+		err = a.decode(f)
+		if !r.take(a.sink.Parts) {
+			return context.Canceled
+		}
+		if err != nil {
+			if r.marked() {
+				return nil // the answer is whole; what follows cannot take that back
+			}
+			return err
+		}
+		complete = slices.ContainsFunc(a.sink.Parts, isComplete)
+	}
+	return r.lastParts(a)
+}
+
+func isComplete(p adapters.Part) bool { return p.Kind == adapters.PartComplete }
+
+// take gives the parts of a frame to the assembler. It returns false when the run
+// is aborted: nothing is added to what the receipt will show.
+func (r *Run) take(parts []adapters.Part) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.aborted != nil {
+		return false
+	}
+	if speaks(parts) {
+		if silence := r.watch.alive(); silence > 0 {
+			r.publish(stallEvent(llmdv1.StallState_STALL_STATE_RECOVERED, silence))
+		}
+	}
+	r.asm.apply(parts)
+	r.publish(r.asm.take()...)
+	return true
+}
+
+func (r *Run) marked() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.asm.stop != nil
+}
+
+// bodyEnded: no more frames. After the terminal marker that is the end; before it,
+// a fault.
+func (r *Run) bodyEnded(a *answer, err error) error {
+	last := r.lastParts(a)
+	if last == nil {
+		return nil
+	}
+	switch cause := context.Cause(a.ctx); {
+	case errors.Is(cause, errIdle):
+		return &adapters.UpstreamError{Reason: adapters.ReasonStreamIdle, RequestID: a.requestID, Err: errIdle}
+	case a.ctx.Err() != nil:
+		return a.ctx.Err()
+	case !errors.Is(last, adapters.ErrTruncated):
+		return last
+	}
+	return a.broken(err)
+}
+
+// lastParts asks the decoder for what only the end decides.
+func (r *Run) lastParts(a *answer) error {
+	a.sink.Reset()
+	err := a.decoder.Finish(&a.sink)
+	r.take(a.sink.Parts)
+	if r.marked() {
+		return nil
+	}
+	if err == nil {
+		err = adapters.ErrTruncated
+	}
+	return err
+}
+
+// waitForReaders stops the reading of the provider while a reader's queue is full.
+// The wait is not the provider's silence.
+func (r *Run) waitForReaders(ctx context.Context) {
+	full := r.fullReader()
+	if full == nil {
+		return
+	}
+	r.watch.pause()
+	from := time.Now()
+	for full != nil && ctx.Err() == nil {
+		select {
+		case <-full.queue.room:
+		case <-r.stirred:
+		case <-ctx.Done():
+		}
+		full = r.fullReader()
+	}
+	r.watch.resume(time.Since(from))
+}
+
+func (r *Run) fullReader() *Reader {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, rd := range r.readers {
+		if rd.queue.full() {
+			return rd
+		}
+	}
+	return nil
+}
+
+// publish gives events to all readers. The caller holds the lock.
+func (r *Run) publish(events ...*llmdv1.StreamResponse) {
+	for _, rd := range r.readers {
+		for _, e := range events {
+			rd.queue.push(e)
+		}
+	}
+}
+
+// Abort ends the run on request. It implements responses.Live.
+func (r *Run) Abort(reason string) bool {
+	return r.end(&Abort{Cause: llmdv1.AbortCause_ABORT_CAUSE_REQUESTED, Reason: reason})
+}
+
+// Shutdown ends the run because the service stops. It implements responses.Live.
+func (r *Run) Shutdown() {
+	r.end(&Abort{Cause: llmdv1.AbortCause_ABORT_CAUSE_SHUTDOWN})
+}
+
+// end decides an abort. The first decision stands.
+func (r *Run) end(ab *Abort) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended || r.aborted != nil {
+		return false
+	}
+	ab.at = time.Now()
+	r.aborted = ab
+	if r.cancel != nil {
+		r.cancel()
+	}
+	return true
+}
+
+// finish closes the connection, makes the terminal event and keeps the record.
+func (r *Run) finish(a *answer, err error) {
+	if a != nil {
+		a.close()
+	}
+	r.mu.Lock()
+	if r.deadline != nil {
+		r.deadline.Stop()
+	}
+	r.ended = true
+	switch {
+	case r.aborted != nil:
+		r.aborted.closeDelay = time.Since(r.aborted.at)
+		if r.started == nil {
+			r.begun()
+		}
+		r.asm.abort(r.aborted)
+		if !r.aborted.ok() {
+			r.err = r.failure(r.aborted)
+		}
+	case r.started == nil:
+		r.err = r.failure(err) // before the commit point: the status alone
+	case err != nil:
+		r.asm.fail(err)
+		r.err = r.failure(err)
+	default:
+		r.asm.finish()
+		if r.asm.message.GetStopReason() == llmdv1.StopReason_STOP_REASON_ERROR {
+			r.err = r.failure(r.asm.stop.Err)
+		}
+	}
+	if events := r.asm.take(); len(events) > 0 {
+		r.terminal = events[len(events)-1]
+		r.publish(events...)
+	}
+	rec := r.record()
+	r.mu.Unlock()
+
+	r.engine.cfg.Registry.Finish(r.request.Owner, r.asm.message.GetResponseId(), rec)
+	close(r.done)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, rd := range r.readers {
+		rd.queue.close(false)
+	}
+}
+
+// record is what is kept; nil for a failure before the commit point, so that the
+// caller may try again with the same id (contract 1.18).
+func (r *Run) record() *responses.Record {
+	if r.started == nil {
+		return nil
+	}
+	m := r.asm.message
+	rec := &responses.Record{Started: r.started, Terminal: r.terminal, Message: m, Err: r.err}
+	if proto.Size(m) > responses.MaxRecordBytes {
+		rec.Message = withoutContent(m)
+	}
+	return rec
+}
+
+// Done implements responses.Live.
+func (r *Run) Done() <-chan struct{} { return r.done }
+
+// Err is what the status says, once Done is closed.
+func (r *Run) Err() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
+}
+
+// Snapshot implements responses.Live.
+func (r *Run) Snapshot() *llmdv1.AssistantMessage {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended && r.asm.message.GetStopReason() != llmdv1.StopReason_STOP_REASON_UNSPECIFIED {
+		return r.asm.message
+	}
+	return r.asm.snapshot(llmdv1.StopReason_STOP_REASON_PENDING)
+}

@@ -1,0 +1,256 @@
+package service
+
+import (
+	"context"
+	"crypto/sha256"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+	"github.com/llmd-dev/llmd/service/generation"
+	"github.com/llmd-dev/llmd/service/responses"
+)
+
+const (
+	// longestCall bounds calls without a deadline.
+	longestCall = 60 * time.Minute
+	// longestWait bounds GetResponse.wait_duration.
+	longestWait = 10 * time.Minute
+	// callerKeyPrefix begins the metadata keys that carry a caller's own keys.
+	callerKeyPrefix = "llmd-provider-key-"
+)
+
+// Inference implements llmd.v1.InferenceService.
+type Inference struct {
+	llmdv1.UnimplementedInferenceServiceServer
+	engine   *generation.Engine
+	registry *responses.Registry
+	upstream *Upstream
+	options  Options
+	closing  atomic.Bool
+}
+
+// Options are the switches of the service.
+type Options struct {
+	// Instance names this llmd; it begins every response id.
+	Instance string
+	// CallerKeys: callers may bring their own provider keys in metadata.
+	CallerKeys bool
+	// NoStore: GetResponse is switched off, and nothing is kept for it.
+	NoStore bool
+	// Principal gives the authenticated caller; nil = everybody is the same.
+	Principal func(context.Context) string
+}
+
+// Stream implements llmd.v1.InferenceService.Stream.
+func (s *Inference) Stream(req *llmdv1.StreamRequest, stream grpc.ServerStreamingServer[llmdv1.StreamResponse]) error {
+	ctx, cancel := context.WithTimeout(stream.Context(), longestCall)
+	defer cancel()
+	reader, err := s.start(ctx, req, softDeadline(stream.Context(), req.GetOptions()))
+	if err != nil {
+		stream.SetTrailer(pushback(err))
+		return toStatus(err)
+	}
+	err = reader.Deliver(ctx, stream.Send)
+	stream.SetTrailer(trailers(reader, req.GetRequestId()))
+	if err != nil {
+		stream.SetTrailer(pushback(err))
+	}
+	return toStatus(err)
+}
+
+// Complete implements llmd.v1.InferenceService.Complete: Stream, folded.
+func (s *Inference) Complete(ctx context.Context, req *llmdv1.CompleteRequest) (*llmdv1.CompleteResponse, error) {
+	called := ctx
+	ctx, cancel := context.WithTimeout(ctx, longestCall)
+	defer cancel()
+	streamed := &llmdv1.StreamRequest{Generation: req.GetGeneration(), RequestId: req.GetRequestId()}
+	reader, err := s.start(ctx, streamed, softDeadline(called, nil))
+	if err != nil {
+		_ = grpc.SetTrailer(ctx, pushback(err)) // fails only outside of a call
+		return nil, toStatus(err)
+	}
+	started, message, err := reader.Wait(ctx)
+	_ = grpc.SetTrailer(ctx, trailers(reader, req.GetRequestId()))
+	if err != nil {
+		_ = grpc.SetTrailer(ctx, pushback(err))
+		return nil, toStatus(err)
+	}
+	return &llmdv1.CompleteResponse{
+		Message: message, HandoffChanges: started.GetHandoffChanges(), HandoffChangesOmitted: started.GetHandoffChangesOmitted(),
+		Effective: started.GetEffective(), Attempts: started.GetAttempts(),
+	}, nil
+}
+
+func (s *Inference) start(ctx context.Context, req *llmdv1.StreamRequest, soft time.Time) (*generation.Reader, error) {
+	if s.closing.Load() {
+		return nil, &ShuttingDownError{}
+	}
+	if err := validateStream(req); err != nil {
+		return nil, err
+	}
+	keys, err := s.callerKeys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.engine.Start(ctx, &generation.Request{
+		Owner: s.owner(ctx), RequestID: req.GetRequestId(), Hash: digest(req), Generation: req.GetGeneration(),
+		Options: req.GetOptions(), Keys: keys, SoftDeadline: soft,
+	})
+}
+
+func (s *Inference) owner(ctx context.Context) string {
+	if s.options.Principal == nil {
+		return ""
+	}
+	return s.options.Principal(ctx)
+}
+
+// callerKeys reads the caller's own provider keys from the metadata.
+func (s *Inference) callerKeys(ctx context.Context) (map[string]string, error) {
+	md, _ := metadata.FromIncomingContext(ctx)
+	var keys map[string]string
+	for k, v := range md {
+		id, ok := strings.CutPrefix(k, callerKeyPrefix)
+		if !ok || len(v) == 0 {
+			continue
+		}
+		if !s.options.CallerKeys {
+			return nil, &CallerKeysError{}
+		}
+		if keys == nil {
+			keys = map[string]string{}
+		}
+		keys[id] = v[0]
+	}
+	return keys, nil
+}
+
+// digest tells a repeated request from a reused id.
+func digest(req *llmdv1.StreamRequest) [32]byte {
+	if req.GetRequestId() == "" {
+		return [32]byte{}
+	}
+	// Marshalling fails for invalid UTF-8 alone, which gRPC has refused already.
+	text, _ := proto.MarshalOptions{Deterministic: true}.Marshal(req)
+	return sha256.Sum256(text)
+}
+
+// softDeadline is when a response is ended so that its receipt still reaches the
+// caller (contract 2.11); zero = never.
+func softDeadline(ctx context.Context, o *llmdv1.StreamOptions) time.Time {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return time.Time{}
+	}
+	left := time.Until(deadline)
+	margin := min(max(left/20, 200*time.Millisecond), 2*time.Second)
+	if o.GetDeadlineMargin() != nil {
+		margin = o.GetDeadlineMargin().AsDuration()
+	} else if left < time.Second {
+		return time.Time{}
+	}
+	return deadline.Add(-margin)
+}
+
+func trailers(r *generation.Reader, requestID string) metadata.MD {
+	id, provider, attempts := r.Facts()
+	md := metadata.MD{}
+	for k, v := range map[string]string{
+		"llmd-response-id": id, "llmd-provider-request-id": provider, "llmd-attempts": strconv.Itoa(attempts), "llmd-request-id": ascii(requestID),
+	} {
+		if v != "" {
+			md.Set(k, cutBytes(v, maxMetadataValue))
+		}
+	}
+	return md
+}
+
+// ascii drops a value that metadata cannot carry.
+func ascii(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return ""
+	}
+	return s
+}
+
+// Abort implements llmd.v1.InferenceService.Abort.
+func (s *Inference) Abort(ctx context.Context, req *llmdv1.AbortRequest) (*llmdv1.AbortResponse, error) {
+	if err := validateTarget(req.GetResponseId(), req.GetRequestId(), req.GetTarget() != nil, req.GetReason()); err != nil {
+		return nil, toStatus(err)
+	}
+	key := responses.Key{Owner: s.owner(ctx), ResponseID: req.GetResponseId(), RequestID: req.GetRequestId()}
+	found, ok := s.registry.Get(key)
+	if !ok {
+		s.registry.Bury(key, req.GetReason())
+		return nil, toStatus(s.notFound(req.GetResponseId()))
+	}
+	if found.Record != nil {
+		return &llmdv1.AbortResponse{Message: found.Record.Message, AlreadyFinished: true}, nil
+	}
+	aborted := found.Live.Abort(req.GetReason())
+	select {
+	case <-found.Live.Done():
+	case <-ctx.Done():
+		return nil, toStatus(ctx.Err())
+	}
+	return &llmdv1.AbortResponse{Message: found.Live.Snapshot(), AlreadyFinished: !aborted}, nil
+}
+
+// GetResponse implements llmd.v1.InferenceService.GetResponse.
+func (s *Inference) GetResponse(ctx context.Context, req *llmdv1.GetResponseRequest) (*llmdv1.GetResponseResponse, error) {
+	if s.options.NoStore {
+		return nil, toStatus(&DisabledError{Feature: "keeping responses"})
+	}
+	if err := validateTarget(req.GetResponseId(), req.GetRequestId(), req.GetTarget() != nil, ""); err != nil {
+		return nil, toStatus(err)
+	}
+	c := &checker{}
+	if c.duration("wait_duration", req.GetWaitDuration(), 0); c.err() != nil {
+		return nil, toStatus(c.err())
+	}
+	key := responses.Key{Owner: s.owner(ctx), ResponseID: req.GetResponseId(), RequestID: req.GetRequestId()}
+	found, ok := s.registry.Get(key)
+	if ok && found.Live != nil && req.GetWaitDuration().AsDuration() > 0 {
+		responses.Wait(ctx, found.Live, min(req.GetWaitDuration().AsDuration(), longestWait))
+		if err := ctx.Err(); err != nil {
+			return nil, toStatus(err)
+		}
+		if again, still := s.registry.Get(key); still {
+			found = again
+		}
+	}
+	switch {
+	case !ok:
+		return nil, toStatus(s.notFound(req.GetResponseId()))
+	case found.Record != nil:
+		return &llmdv1.GetResponseResponse{Message: found.Record.Message, ExpireTime: timestamppb.New(found.Record.ExpireTime)}, nil
+	}
+	return &llmdv1.GetResponseResponse{Message: found.Live.Snapshot()}, nil
+}
+
+// notFound tells a foreign response from an unknown one: ids begin with the
+// instance.
+func (s *Inference) notFound(responseID string) error {
+	if i := strings.LastIndexByte(responseID, '.'); i > 0 && responseID[:i] != s.options.Instance {
+		return &WrongInstanceError{Instance: responseID[:i]}
+	}
+	return &ResponseNotFoundError{}
+}
+
+// Close refuses new streams from now on.
+func (s *Inference) Close() { s.closing.Store(true) }
+
+// AbortAll ends all running responses because of the shutdown.
+func (s *Inference) AbortAll() {
+	for _, live := range s.registry.Live() {
+		live.Shutdown()
+	}
+}

@@ -1,0 +1,92 @@
+package service
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+	"github.com/llmd-dev/llmd/internal/catalog"
+)
+
+const (
+	defaultPage = 100
+	maxPage     = 1000
+)
+
+// Models implements llmd.v1.ModelService.
+type Models struct {
+	llmdv1.UnimplementedModelServiceServer
+	catalog func() *catalog.Catalog
+}
+
+// ListModels implements llmd.v1.ModelService.ListModels. A page token is the name
+// of the last model of the page before, so that a changed configuration cannot
+// repeat or skip what is still there.
+func (s *Models) ListModels(_ context.Context, req *llmdv1.ListModelsRequest) (*llmdv1.ListModelsResponse, error) {
+	c := &checker{}
+	size := int(req.GetPageSize())
+	if size < 0 || size > maxPage {
+		c.add("page_size", reasonRange, "must be from 0 (for %d) to %d", defaultPage, maxPage)
+	}
+	if size == 0 {
+		size = defaultPage
+	}
+	if req.GetFilter() != "" {
+		c.add("filter", reasonInvalid, "is reserved and must be empty")
+	}
+	after, err := base64.RawURLEncoding.DecodeString(req.GetPageToken())
+	if err != nil {
+		c.add("page_token", reasonInvalid, "is not one that this service gave")
+	}
+	if err := c.err(); err != nil {
+		return nil, toStatus(err)
+	}
+	var all []*llmdv1.Model
+	for _, m := range s.catalog().Models(req.GetProvider()) {
+		all = append(all, catalog.ModelMessage(m))
+	}
+	slices.SortFunc(all, func(a, b *llmdv1.Model) int { return strings.Compare(a.GetName(), b.GetName()) })
+	from, found := slices.BinarySearchFunc(all, string(after), func(m *llmdv1.Model, name string) int {
+		return strings.Compare(m.GetName(), name)
+	})
+	if found {
+		from++
+	}
+	page := all[from:]
+	resp := &llmdv1.ListModelsResponse{Models: page}
+	if len(page) > size {
+		resp.Models = page[:size]
+		resp.NextPageToken = base64.RawURLEncoding.EncodeToString([]byte(page[size-1].GetName()))
+	}
+	return resp, nil
+}
+
+// GetModel implements llmd.v1.ModelService.GetModel.
+func (s *Models) GetModel(_ context.Context, req *llmdv1.GetModelRequest) (*llmdv1.GetModelResponse, error) {
+	name := req.GetName()
+	if name == "" {
+		return nil, toStatus(&InvalidError{Violations: []Violation{{Field: "name", Reason: reasonRequired, Description: "must not be empty"}}})
+	}
+	if rest, ok := strings.CutPrefix(name, "providers/"); ok {
+		if provider, id, ok := strings.Cut(rest, "/models/"); ok {
+			name = fmt.Sprintf("%s/%s", provider, id)
+		}
+	}
+	m, _, err := s.catalog().Resolve(name)
+	if err != nil {
+		return nil, toStatus(err)
+	}
+	return &llmdv1.GetModelResponse{Model: catalog.ModelMessage(m)}, nil
+}
+
+// ListProviders implements llmd.v1.ModelService.ListProviders.
+func (s *Models) ListProviders(context.Context, *llmdv1.ListProvidersRequest) (*llmdv1.ListProvidersResponse, error) {
+	resp := &llmdv1.ListProvidersResponse{}
+	for _, p := range s.catalog().Providers() {
+		resp.Providers = append(resp.Providers, p.Message())
+	}
+	return resp, nil
+}

@@ -1,0 +1,130 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+)
+
+// shownImageBytes is the largest image that PrepareContext shows (contract 1.28).
+const shownImageBytes = 64 << 10
+
+// PrepareContext implements llmd.v1.InferenceService.PrepareContext.
+func (s *Inference) PrepareContext(ctx context.Context, req *llmdv1.PrepareContextRequest) (*llmdv1.PrepareContextResponse, error) {
+	g := req.GetGeneration()
+	if err := validateGeneration(g); err != nil {
+		return nil, toStatus(err)
+	}
+	keys, err := s.callerKeys(ctx)
+	if err != nil {
+		return nil, toStatus(err)
+	}
+	p, err := s.engine.Plan(ctx, g, g.GetModel())
+	if err != nil {
+		return nil, toStatus(err)
+	}
+	method, url, headers, err := s.upstream.Describe(p.Model, keys[p.Model.Provider], p.Request)
+	if err != nil {
+		return nil, toStatus(err)
+	}
+	return &llmdv1.PrepareContextResponse{
+		Context: shownContext(p.Context), HandoffChanges: p.Changes, Effective: p.Effective,
+		Request:     &llmdv1.ProviderRequest{Method: method, Url: url, Headers: headers, BodyJson: shownBody(p.Request.Body)},
+		Diagnostics: p.Request.Diagnostics,
+	}, nil
+}
+
+// shownContext shows large images as their length and digest.
+func shownContext(c *llmdv1.Context) *llmdv1.Context {
+	large := false
+	eachImage(c, func(i *llmdv1.ImageContent) { large = large || len(i.GetData()) > shownImageBytes })
+	if !large {
+		return c
+	}
+	c = proto.CloneOf(c)
+	eachImage(c, func(i *llmdv1.ImageContent) {
+		if d := i.GetData(); len(d) > shownImageBytes {
+			i.Source = &llmdv1.ImageContent_Uri{Uri: digestOf(d)}
+		}
+	})
+	return c
+}
+
+func eachImage(c *llmdv1.Context, f func(*llmdv1.ImageContent)) {
+	for _, m := range c.GetMessages() {
+		for _, b := range m.GetUser().GetContent() {
+			if i := b.GetImage(); i != nil {
+				f(i)
+			}
+		}
+		for _, b := range m.GetToolResult().GetContent() {
+			if i := b.GetImage(); i != nil {
+				f(i)
+			}
+		}
+	}
+}
+
+func digestOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return fmt.Sprintf("%d bytes, sha256 %s", len(data), hex.EncodeToString(sum[:]))
+}
+
+// shownBody shows the base64 of large images in a body as length and digest. All
+// else is the exact text.
+func shownBody(body []byte) string {
+	const least = shownImageBytes / 3 * 4
+	var out strings.Builder
+	from := 0
+	for i := 0; i < len(body); i++ {
+		if body[i] != '"' {
+			continue
+		}
+		end := i + 1
+		for end < len(body) && body[end] != '"' {
+			if body[end] == '\\' {
+				end++
+			}
+			end++
+		}
+		if end > len(body) {
+			break
+		}
+		prefix, data, ok := imageString(body[i+1:end], least)
+		if ok {
+			out.Write(body[from : i+1])
+			out.WriteString(prefix)
+			out.WriteString(digestOf(data))
+			from = end
+		}
+		i = end
+	}
+	if from == 0 {
+		return string(body)
+	}
+	out.Write(body[from:])
+	return out.String()
+}
+
+// imageString recognises the base64 of an image in a JSON string of at least that
+// many bytes, with or without the head of a data URL.
+func imageString(s []byte, least int) (prefix string, data []byte, ok bool) {
+	if len(s) < least {
+		return "", nil, false
+	}
+	if head, rest, found := bytes.Cut(s[:min(len(s), 64)], []byte(";base64,")); found && bytes.HasPrefix(head, []byte("data:")) {
+		at := len(s[:min(len(s), 64)]) - len(rest)
+		prefix, s = string(s[:at]), s[at:]
+	}
+	data = make([]byte, base64.StdEncoding.DecodedLen(len(s)))
+	n, err := base64.StdEncoding.Decode(data, s)
+	return prefix, data[:n], err == nil && n > shownImageBytes
+}

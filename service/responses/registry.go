@@ -1,0 +1,257 @@
+package responses
+
+import (
+	"container/list"
+	"context"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+)
+
+// Limits of contract 2.11.
+const (
+	TTL            = 5 * time.Minute
+	TombstoneTTL   = 10 * time.Second
+	MaxBytes       = 64 << 20
+	MaxRecordBytes = 4 << 20
+	maxTombstones  = 10_000
+)
+
+// Live is a running response.
+type Live interface {
+	// Abort ends it at somebody's wish and says whether it was still running.
+	Abort(reason string) bool
+	// Shutdown ends it because the service stops.
+	Shutdown()
+	// Done is closed when it has ended and its record is kept.
+	Done() <-chan struct{}
+	// Snapshot is the message so far, or the final one once Done is closed.
+	Snapshot() *llmdv1.AssistantMessage
+}
+
+// Record is a response that has ended. It is shared and never changed.
+type Record struct {
+	// Started and Terminal are its first and its last event.
+	Started, Terminal *llmdv1.StreamResponse
+	// Message is the final message; without content if that was over
+	// MaxRecordBytes.
+	Message *llmdv1.AssistantMessage
+	// Err is what the status said; nil = OK.
+	Err error
+	// ExpireTime is when it is forgotten.
+	ExpireTime time.Time
+
+	bytes int
+}
+
+// Key names a response.
+type Key struct {
+	// Owner is the authenticated principal.
+	Owner string
+	// ResponseID or RequestID: one of the two.
+	ResponseID, RequestID string
+}
+
+// Found is what a key leads to: one of the two is set.
+type Found struct {
+	Live   Live
+	Record *Record
+	// Hash is the digest of the request's body.
+	Hash [32]byte
+}
+
+// Registry is the in-memory store. It is safe for concurrent use.
+type Registry struct {
+	now func() time.Time
+
+	mu         sync.Mutex
+	byKey      map[Key]*entry
+	recent     *list.List // of *entry with a record, the most recently used first
+	bytes      int
+	tombstones map[Key]tombstone
+	sweep      *time.Timer
+	closed     bool
+}
+
+type entry struct {
+	response, request Key
+	found             Found
+	place             *list.Element
+}
+
+type tombstone struct {
+	reason  string
+	expires time.Time
+}
+
+// New makes an empty registry.
+func New() *Registry {
+	return &Registry{now: time.Now, byKey: map[Key]*entry{}, recent: list.New(), tombstones: map[Key]tombstone{}}
+}
+
+// Close forgets everything and stops the clock.
+func (r *Registry) Close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	clear(r.byKey)
+	clear(r.tombstones)
+	r.recent.Init()
+	if r.sweep != nil {
+		r.sweep.Stop()
+	}
+}
+
+// Claim registers a running response, unless its request id is known: then what is
+// known comes back and nothing is registered. aborted says that an Abort for the
+// request id came before, with its reason.
+func (r *Registry) Claim(owner, responseID, requestID string, hash [32]byte, live Live) (known *Found, aborted bool, reason string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := &entry{response: Key{Owner: owner, ResponseID: responseID}, found: Found{Live: live, Hash: hash}}
+	if requestID != "" {
+		e.request = Key{Owner: owner, RequestID: requestID}
+		r.expire()
+		if old := r.byKey[e.request]; old != nil {
+			r.touch(old)
+			found := old.found
+			return &found, false, ""
+		}
+		if t, ok := r.tombstones[e.request]; ok {
+			delete(r.tombstones, e.request)
+			aborted, reason = true, t.reason
+		}
+		r.byKey[e.request] = e
+	}
+	r.byKey[e.response] = e
+	return nil, aborted, reason
+}
+
+// Finish turns a running response into a record; with nil it is forgotten.
+func (r *Registry) Finish(owner, responseID string, rec *Record) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.byKey[Key{Owner: owner, ResponseID: responseID}]
+	if e == nil || e.found.Live == nil {
+		return
+	}
+	if rec == nil || r.closed {
+		r.forget(e)
+		return
+	}
+	rec.ExpireTime = r.now().Add(TTL)
+	rec.bytes = proto.Size(rec.Message) + proto.Size(rec.Started) + proto.Size(rec.Terminal)
+	e.found.Live, e.found.Record = nil, rec
+	e.place = r.recent.PushFront(e)
+	r.bytes += rec.bytes
+	for r.bytes > MaxBytes && r.recent.Len() > 1 {
+		r.forget(r.recent.Back().Value.(*entry)) //nolint:forcetypeassert // the list holds entries alone
+	}
+	r.schedule()
+}
+
+// Get finds a response of its owner.
+func (r *Registry) Get(k Key) (Found, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.expire()
+	e := r.byKey[k]
+	if e == nil {
+		return Found{}, false
+	}
+	r.touch(e)
+	return e.found, true
+}
+
+// Bury leaves a tombstone for a request id that is not known.
+func (r *Registry) Bury(k Key, reason string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.expire()
+	if k.RequestID == "" || len(r.tombstones) >= maxTombstones || r.closed {
+		return
+	}
+	r.tombstones[k] = tombstone{reason: reason, expires: r.now().Add(TombstoneTTL)}
+	r.schedule()
+}
+
+// Live lists the running responses.
+func (r *Registry) Live() []Live {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []Live
+	for k, e := range r.byKey {
+		if k.ResponseID != "" && e.found.Live != nil {
+			out = append(out, e.found.Live)
+		}
+	}
+	return out
+}
+
+// Wait waits until a running response has ended, at most for d.
+func Wait(ctx context.Context, live Live, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-live.Done():
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+func (r *Registry) touch(e *entry) {
+	if e.place != nil {
+		r.recent.MoveToFront(e.place)
+	}
+}
+
+func (r *Registry) forget(e *entry) {
+	delete(r.byKey, e.response)
+	if e.request != (Key{}) {
+		delete(r.byKey, e.request)
+	}
+	if e.place != nil {
+		r.recent.Remove(e.place)
+		r.bytes -= e.found.Record.bytes
+	}
+}
+
+// expire forgets what is past its time.
+func (r *Registry) expire() {
+	now := r.now()
+	for p := r.recent.Back(); p != nil; {
+		e, before := p.Value.(*entry), p.Prev() //nolint:forcetypeassert // the list holds entries alone
+		if !now.Before(e.found.Record.ExpireTime) {
+			r.forget(e)
+		}
+		p = before
+	}
+	for k, t := range r.tombstones {
+		if !now.Before(t.expires) {
+			delete(r.tombstones, k)
+		}
+	}
+}
+
+// schedule makes sure that prompts do not stay in memory past their time when
+// nobody calls.
+func (r *Registry) schedule() {
+	if r.sweep != nil || r.closed {
+		return
+	}
+	r.sweep = time.AfterFunc(TTL/10, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.expire()
+		r.sweep = nil
+		if len(r.byKey)+len(r.tombstones) > 0 {
+			r.schedule()
+		}
+	})
+}

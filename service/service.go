@@ -1,0 +1,47 @@
+package service
+
+import (
+	"github.com/llmd-dev/llmd/adapters/profile"
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+	"github.com/llmd-dev/llmd/internal/catalog"
+	"github.com/llmd-dev/llmd/internal/upstream"
+	"github.com/llmd-dev/llmd/service/generation"
+	"github.com/llmd-dev/llmd/service/responses"
+)
+
+// Service is the two services of llmd.v1, ready to be registered.
+type Service struct {
+	Inference *Inference
+	Models    *Models
+
+	registry *responses.Registry
+}
+
+// New makes the services. catalog is asked at each request, so that a new
+// configuration can take its place; running streams keep their model.
+func New(current func() *catalog.Catalog, client *upstream.Client, o Options) *Service {
+	registry := responses.New()
+	hosts := newUpstream(current, client)
+	engine := generation.New(generation.Config{
+		Models: func(name string) (*profile.Model, error) {
+			m, _, err := current().Resolve(name)
+			return m, err
+		},
+		Adapters: byAPI(wireAPIs()),
+		Upstream: hosts,
+		Price: func(m *profile.Model, u *llmdv1.Usage, tier string) *llmdv1.Cost {
+			return catalog.Cost(m.Pricing, u, catalog.TierFactor(m, tier))
+		},
+		ErrorOf:  ErrorOf,
+		Registry: registry,
+		Instance: o.Instance,
+	})
+	return &Service{
+		Inference: &Inference{engine: engine, registry: registry, upstream: hosts, options: o},
+		Models:    &Models{catalog: current},
+		registry:  registry,
+	}
+}
+
+// Close forgets all kept responses.
+func (s *Service) Close() { s.registry.Close() }

@@ -1,0 +1,97 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/faux/fauxserver"
+	"github.com/llmd-dev/llmd/adapters/profile"
+	"github.com/llmd-dev/llmd/internal/catalog"
+	"github.com/llmd-dev/llmd/internal/upstream"
+)
+
+const apiFaux = "faux"
+
+// Upstream gives each model's requests their host, headers and credentials. It
+// implements generation.Upstream.
+type Upstream struct {
+	current func() *catalog.Catalog
+	client  *upstream.Client
+
+	mu      sync.Mutex
+	targets map[*catalog.Provider]*upstream.Target
+}
+
+func newUpstream(current func() *catalog.Catalog, client *upstream.Client) *Upstream {
+	return &Upstream{current: current, client: client, targets: map[*catalog.Provider]*upstream.Target{}}
+}
+
+// Do implements generation.Upstream.
+func (u *Upstream) Do(ctx context.Context, m *profile.Model, key string, r *adapters.Request) (*upstream.Response, error) {
+	t, err := u.target(m, key)
+	if err != nil {
+		return nil, err
+	}
+	return u.client.Do(ctx, t, r)
+}
+
+// Describe shows what Do would send, secrets replaced.
+func (u *Upstream) Describe(m *profile.Model, key string, r *adapters.Request) (method, url string, headers map[string]string, err error) {
+	t, err := u.target(m, key)
+	if err != nil {
+		return "", "", nil, err
+	}
+	method, url, headers = u.client.Describe(t, r)
+	return method, url, headers, nil
+}
+
+// target finds the provider's target; with a key of the caller's, one that uses
+// it.
+func (u *Upstream) target(m *profile.Model, key string) (*upstream.Target, error) {
+	p, ok := u.current().Provider(m.Provider)
+	if !ok {
+		return nil, fmt.Errorf("service: provider %s is gone", m.Provider)
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	t := u.targets[p]
+	if t == nil {
+		// A new configuration has new providers: those of the old one are forgotten
+		// once they are no longer asked for.
+		if len(u.targets) > len(u.current().Providers()) {
+			clear(u.targets)
+		}
+		t = newTarget(p)
+		u.targets[p] = t
+	}
+	if key == "" {
+		return t, nil
+	}
+	own := *t
+	own.Credentials = upstream.NewKey(upstream.SchemeOf(m.API), key, "caller")
+	return &own, nil
+}
+
+func newTarget(p *catalog.Provider) *upstream.Target {
+	t := &upstream.Target{BaseURL: p.BaseURL}
+	for _, h := range p.Headers {
+		t.Headers = append(t.Headers, upstream.Header{Name: h.Name, Value: h.Value.Reveal()})
+	}
+	switch p.Auth {
+	case catalog.AuthNone:
+		t.Credentials = upstream.None{}
+	case catalog.AuthAWS:
+		t.Credentials = upstream.NewAWS(p.Region, "")
+	case catalog.AuthGoogle:
+		t.Credentials = upstream.NewGoogle()
+	default:
+		t.Credentials = upstream.NewKey(upstream.Scheme(p.Auth), p.Key.Reveal(), p.CredentialsSource)
+	}
+	if p.API == apiFaux {
+		t.Transport = fauxserver.Transport()
+		t.BaseURL = "http://faux.invalid"
+	}
+	return t
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// source is one provider of the list.
+type source struct {
+	// provider is its id, which both sides share.
+	provider string
+	// api is the API that builtin.yaml gives the provider.
+	api string
+	// others are APIs under which the list has models that llmd reaches by api
+	// all the same. Their flags are about the other API and are left out.
+	others []string
+	// perModel are APIs that llmd uses too, for the models that the list has
+	// there.
+	perModel []string
+}
+
+func sources() []source {
+	const (
+		messages    = "anthropic-messages"
+		completions = "openai-completions"
+		responses   = "openai-responses"
+	)
+	return []source{
+		{provider: "amazon-bedrock", api: "bedrock-converse-stream"},
+		{provider: "anthropic", api: messages},
+		{provider: "azure", api: "azure-openai-responses"},
+		{provider: "cerebras", api: completions},
+		{provider: "cloudflare-ai-gateway", api: completions},
+		{provider: "cloudflare-workers-ai", api: completions},
+		{provider: "deepseek", api: completions},
+		{provider: "fireworks", api: completions, others: []string{messages}},
+		{provider: "github-copilot", api: completions, perModel: []string{responses, messages}},
+		{provider: "google", api: "google-generative-ai"},
+		{provider: "google-vertex", api: "google-vertex"},
+		{provider: "groq", api: completions},
+		{provider: "huggingface", api: completions},
+		{provider: "minimax", api: messages},
+		{provider: "mistral", api: "mistral-conversations"},
+		{provider: "moonshotai", api: completions},
+		{provider: "nvidia", api: completions},
+		{provider: "openai", api: responses},
+		{provider: "openrouter", api: completions, others: []string{messages}},
+		{provider: "together", api: completions},
+		{provider: "vercel-ai-gateway", api: completions, others: []string{messages}},
+		{provider: "xai", api: responses},
+		{provider: "zai", api: completions},
+	}
+}
+
+// choose takes what llmd can use of a provider's models, sorted by id.
+func choose(s source, apis map[string]map[string]entry) []model {
+	var models []model
+	have := map[string]bool{}
+	for _, api := range slices.Concat([]string{s.api}, s.perModel, s.others) {
+		for key, e := range apis[api] {
+			if kind, _, _ := strings.Cut(key, ":"); kind != "chat" || have[e.ID] {
+				continue
+			}
+			have[e.ID] = true
+			m := model{entry: e}
+			if slices.Contains(s.others, api) {
+				m.Compat = nil
+			} else if api != s.api {
+				m.api = api
+			}
+			models = append(models, m)
+		}
+	}
+	slices.SortFunc(models, func(a, b model) int { return cmp.Compare(a.ID, b.ID) })
+	return foldDates(models)
+}
+
+// foldDates makes an alias of an id that is there once more with a date and
+// means the same: both are then one model, and its signatures fit whichever name
+// was used.
+func foldDates(models []model) []model {
+	dated := regexp.MustCompile(`-20\d{6}$`)
+	byID := map[string]*model{}
+	for i := range models {
+		byID[models[i].ID] = &models[i]
+	}
+	folded := map[string]bool{}
+	for i := range models {
+		m := &models[i]
+		short := dated.ReplaceAllString(m.ID, "")
+		if alias := byID[short]; short != m.ID && alias != nil && sameFacts(m.entry, alias.entry) {
+			m.aliases = append(m.aliases, short)
+			folded[short] = true
+		}
+	}
+	return slices.DeleteFunc(models, func(m model) bool { return folded[m.ID] })
+}
+
+func sameFacts(a, b entry) bool {
+	a.ID, a.Name = b.ID, b.Name
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && string(x) == string(y)
+}
