@@ -3,6 +3,7 @@ module github.com/llmd-dev/llmd
 go 1.26.0
 
 require (
+	cloud.google.com/go/compute/metadata v0.9.0 // indirect
 	github.com/alecthomas/kong v1.17.0 // indirect
 	github.com/aws/aws-sdk-go-v2 v1.48.0 // indirect
 	github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream v1.7.27 // indirect

@@ -11,6 +11,9 @@ import (
 type Model struct {
 	// ID is the model's id at the provider, as requests name it.
 	ID string
+	// WireModel is the name to send instead of ID, such as that of an Azure
+	// deployment; empty = ID.
+	WireModel string
 	// Provider is the provider's id, API the wire API it is reached by.
 	Provider, API string
 	// DisplayName is for people.

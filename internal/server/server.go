@@ -1,15 +1,9 @@
-package main
+package server
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
 	"log/slog"
 	"net"
-	"os"
-	"path/filepath"
-	"slices"
 	"time"
 
 	"google.golang.org/grpc"
@@ -34,12 +28,10 @@ const (
 	pingTimeout        = 20 * time.Second
 	clientPingsAtMost  = 20 * time.Second
 	balancerPatience   = 5 * time.Second // a sidecar has no load balancer to wait for
-	socketMode         = 0o660
-	socketDirMode      = 0o750
 )
 
-// server is a running llmd.
-type server struct {
+// transport is the gRPC server with what goes around it.
+type transport struct {
 	grpc      *grpc.Server
 	health    *health.Server
 	inference *service.Inference
@@ -49,8 +41,8 @@ type server struct {
 	patience time.Duration
 }
 
-// newServer puts the services behind the interceptors.
-func newServer(cfg config.Server, svc *service.Service, log *slog.Logger) *server {
+// newTransport puts the services behind the interceptors.
+func newTransport(cfg config.Server, svc *service.Service, log *slog.Logger) *transport {
 	opts := append(interceptors.Server(interceptors.Options{Log: log}),
 		grpc.MaxRecvMsgSize(cfg.MaxReceiveBytes),
 		grpc.MaxSendMsgSize(maxSendBytes),
@@ -62,7 +54,7 @@ func newServer(cfg config.Server, svc *service.Service, log *slog.Logger) *serve
 		// Partials must reach the store before the process ends.
 		grpc.WaitForHandlers(true),
 	)
-	s := &server{
+	s := &transport{
 		grpc: grpc.NewServer(opts...), health: health.NewServer(), inference: svc.Inference, log: log,
 		drain: cfg.DrainTimeout,
 	}
@@ -81,59 +73,9 @@ func newServer(cfg config.Server, svc *service.Service, log *slog.Logger) *serve
 	return s
 }
 
-// local: only this machine can reach the addresses.
-func local(all []config.Address) bool {
-	return !slices.ContainsFunc(all, func(a config.Address) bool { return !a.Local() })
-}
-
-// listen opens an address. A Unix socket that nobody answers on is replaced.
-func listen(ctx context.Context, a config.Address) (net.Listener, error) {
-	if a.Network != "unix" {
-		l, err := new(net.ListenConfig).Listen(ctx, a.Network, a.Address)
-		if err != nil {
-			return nil, fmt.Errorf("listen on %s: %w", a, err)
-		}
-		return l, nil
-	}
-	if err := os.MkdirAll(filepath.Dir(a.Address), socketDirMode); err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", a, err)
-	}
-	if err := removeStale(ctx, a.Address); err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", a, err)
-	}
-	l, err := new(net.ListenConfig).Listen(ctx, "unix", a.Address)
-	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", a, err)
-	}
-	if err := os.Chmod(a.Address, socketMode); err != nil {
-		_ = l.Close()
-		return nil, fmt.Errorf("listen on %s: %w", a, err)
-	}
-	return l, nil
-}
-
-func removeStale(ctx context.Context, path string) error {
-	info, err := os.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if info.Mode()&fs.ModeSocket == 0 {
-		return errors.New("a file that is no socket is in the way")
-	}
-	c, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "unix", path)
-	if err == nil {
-		_ = c.Close()
-		return errors.New("another process serves this socket")
-	}
-	return os.Remove(path)
-}
-
 // serve runs until ctx ends, then drains. A second end of ctx is up to the
 // caller: stopNow ends everything at once.
-func (s *server) serve(ctx context.Context, listeners []net.Listener, stopNow <-chan struct{}) error {
+func (s *transport) serve(ctx context.Context, listeners []net.Listener, stopNow <-chan struct{}) error {
 	failed := make(chan error, len(listeners))
 	for _, l := range listeners {
 		s.log.Info("listening", "address", l.Addr().Network()+"://"+l.Addr().String())
@@ -152,7 +94,7 @@ func (s *server) serve(ctx context.Context, listeners []net.Listener, stopNow <-
 // shutdown drains in the order of contract section 4: say so, let load balancers
 // notice, take no new streams, let the running ones end, abort the rest so that
 // they get their receipt, stop.
-func (s *server) shutdown(stopNow <-chan struct{}) {
+func (s *transport) shutdown(stopNow <-chan struct{}) {
 	s.log.Info("draining", "timeout", s.drain)
 	s.health.Shutdown()
 	end := time.NewTimer(s.drain)

@@ -1,0 +1,272 @@
+package anthropic
+
+import (
+	"encoding/json"
+
+	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/jsonstream"
+	"github.com/llmd-dev/llmd/adapters/jsonwire"
+)
+
+// blockKind says what an open block of an answer is.
+type blockKind uint8
+
+const (
+	textBlock blockKind = iota
+	thinkingBlock
+	redactedBlock
+	callBlock
+	opaqueBlock
+)
+
+// openBlock is a block of an answer that has not ended.
+type openBlock struct {
+	kind blockKind
+	// key is the decoder's number of the block.
+	key int
+	// signature is that of a thinking block so far; it counts only at the end.
+	signature []byte
+	// citations are those of a text block so far.
+	citations []json.RawMessage
+	// input is what a call began with. It is the whole of the arguments where no
+	// fragments follow, as with calls that server-side code makes.
+	input   json.RawMessage
+	written bool // fragments came
+	// opaque is a block without a type of its own; it is told only when it is whole.
+	opaque opaque
+}
+
+// open begins a block and tells what it already holds.
+func (b *openBlock) open(s *startedBlock, raw json.RawMessage, sink *adapters.Sink) {
+	switch s.Type {
+	case "text":
+		b.kind = textBlock
+		b.citations = s.Citations
+		sink.Text(b.key, string(s.Text))
+	case "thinking":
+		b.kind = thinkingBlock
+		b.signature = []byte(s.Signature)
+		sink.Thinking(b.key, string(s.Thinking))
+	case "redacted_thinking":
+		// No deltas follow: the ciphertext comes whole.
+		b.kind = redactedBlock
+		sink.Redacted(b.key)
+		sink.Signature(b.key, redactedFormat, []byte(s.Data))
+	case "tool_use":
+		b.kind = callBlock
+		b.input = s.Input
+		sink.ToolCall(b.key, s.ID, s.Name, "")
+	default:
+		b.kind = opaqueBlock
+		b.opaque = opaque{kind: s.Type, raw: raw}
+	}
+}
+
+// add applies a delta. Deltas of a kind that the block does not have are ignored.
+func (b *openBlock) add(d *delta, frame []byte, sink *adapters.Sink) {
+	if b.kind == opaqueBlock {
+		b.opaque.add(d, frame)
+		return
+	}
+	switch d.Type {
+	case "text_delta":
+		if b.kind == textBlock && d.Text != "" {
+			sink.Text(b.key, string(d.Text))
+		}
+	case "citations_delta":
+		if b.kind == textBlock && len(d.Citation) > 0 {
+			b.citations = append(b.citations, d.Citation)
+		}
+	case "thinking_delta":
+		if b.kind == thinkingBlock && d.Thinking != "" {
+			sink.Thinking(b.key, string(d.Thinking))
+		}
+	case "signature_delta":
+		if b.kind == thinkingBlock {
+			b.signature = append(b.signature, d.Signature...)
+		}
+	case "input_json_delta":
+		// A call without parameters gets one empty fragment, which must not hide
+		// what the block began with.
+		if b.kind == callBlock && d.PartialJSON != "" {
+			b.written = true
+			sink.Arguments(b.key, string(d.PartialJSON))
+		}
+	}
+}
+
+// end tells what only the end decides. next is a free key.
+func (b *openBlock) end(next int, sink *adapters.Sink) {
+	switch b.kind {
+	case opaqueBlock:
+		sink.ProviderContent(b.key, b.opaque.kind, b.opaque.assemble())
+		return
+	case textBlock, redactedBlock:
+	case thinkingBlock:
+		if len(b.signature) > 0 {
+			sink.Signature(b.key, thinkingFormat, b.signature)
+		}
+	case callBlock:
+		if arguments := wholeInput(b.input); !b.written && arguments != "" {
+			sink.Arguments(b.key, arguments)
+		}
+	}
+	sink.End(b.key)
+	// After the end, so that the text's own place in the message comes first.
+	if len(b.citations) > 0 {
+		sink.ProviderContent(next, citationsKind, citationsBlock(b.citations))
+	}
+}
+
+// wholeInput is the text of a call's input as the block began with it. Some hosts
+// send the object as a string.
+func wholeInput(input json.RawMessage) string {
+	var text jsonwire.Text
+	if len(input) > 0 && (input[0] == '"' || input[0] == 'n') {
+		_ = text.UnmarshalJSON(input) // a valid string or null
+		return string(text)
+	}
+	return string(input)
+}
+
+// citationsBlock keeps the citations of a text block.
+func citationsBlock(citations []json.RawMessage) []byte {
+	var w jsonwire.Writer
+	w.BeginObject()
+	w.Member("type", citationsKind)
+	w.Key("citations")
+	w.BeginArray()
+	for _, c := range citations {
+		w.RawBytes(c)
+	}
+	w.EndArray()
+	w.EndObject()
+	return w.Bytes()
+}
+
+// opaque assembles a block that has no type of its own: the block as it began,
+// with what its deltas said. The API sends no whole block at the end, but takes
+// back nothing else.
+type opaque struct {
+	kind  string
+	raw   json.RawMessage
+	input []byte // fragments of "input"
+	// texts are other members that deltas carried: strings are continued, as
+	// "content" of a compaction, anything else replaces what was there.
+	texts []member
+}
+
+// member is one member of a block as its deltas made it.
+type member struct {
+	key  string
+	text []byte          // a string so far
+	raw  json.RawMessage // another value
+}
+
+// add works a delta in. Every kind of delta names the members it carries, so that
+// kinds of the future can be kept as well.
+func (o *opaque) add(d *delta, frame []byte) {
+	if d.Type == "input_json_delta" {
+		o.input = append(o.input, d.PartialJSON...)
+		return
+	}
+	// Such deltas are few; they may be read twice.
+	var e struct {
+		Delta json.RawMessage `json:"delta"`
+	}
+	if json.Unmarshal(frame, &e) != nil {
+		return
+	}
+	members, err := jsonwire.Members(e.Delta)
+	if err != nil {
+		return
+	}
+	for _, m := range members {
+		if m.Key != "type" && string(m.Value) != "null" {
+			o.member(m.Key).set(m.Value)
+		}
+	}
+}
+
+// member finds a member or makes a new one; blocks have a handful.
+func (o *opaque) member(key string) *member {
+	for i := range o.texts {
+		if o.texts[i].key == key {
+			return &o.texts[i]
+		}
+	}
+	o.texts = append(o.texts, member{key: key})
+	return &o.texts[len(o.texts)-1]
+}
+
+func (m *member) set(value json.RawMessage) {
+	if value[0] != '"' {
+		m.raw, m.text = value, nil
+		return
+	}
+	var text jsonwire.Text
+	_ = text.UnmarshalJSON(value) // a valid string
+	m.text = append(m.text, text...)
+}
+
+// assemble is the whole block. Without deltas it keeps its bytes.
+func (o *opaque) assemble() []byte {
+	if len(o.input) == 0 && len(o.texts) == 0 {
+		return o.raw
+	}
+	started, err := jsonwire.Members(o.raw)
+	if err != nil {
+		return o.raw
+	}
+	if len(o.input) > 0 {
+		started = replace(started, "input", wholeObject(o.input))
+	}
+	for _, m := range o.texts {
+		value := m.raw
+		if value == nil {
+			value = jsonwire.AppendString(nil, jsonwire.Clean(began(started, m.key)+string(m.text)))
+		}
+		started = replace(started, m.key, value)
+	}
+	var w jsonwire.Writer
+	w.BeginObject()
+	for _, m := range started {
+		w.Key(m.Key)
+		w.RawBytes(m.Value)
+	}
+	w.EndObject()
+	return w.Bytes()
+}
+
+// wholeObject is the text as it is if it is an object, else what can be read of
+// it: a broken block could never be sent back.
+func wholeObject(text []byte) json.RawMessage {
+	text = []byte(jsonwire.Clean(string(text)))
+	if json.Valid(text) {
+		return text
+	}
+	return json.RawMessage(jsonstream.Repair(text).JSON)
+}
+
+// replace sets a member in its place, or adds it at the end.
+func replace(members []jsonwire.Member, key string, value json.RawMessage) []jsonwire.Member {
+	for i := range members {
+		if members[i].Key == key {
+			members[i].Value = value
+			return members
+		}
+	}
+	return append(members, jsonwire.Member{Key: key, Value: value})
+}
+
+// began is the string that a member held when the block began.
+func began(members []jsonwire.Member, key string) string {
+	for _, m := range members {
+		if m.Key == key && m.Value[0] == '"' {
+			var text jsonwire.Text
+			_ = text.UnmarshalJSON(m.Value) // a valid string
+			return string(text)
+		}
+	}
+	return ""
+}

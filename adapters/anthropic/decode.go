@@ -1,0 +1,306 @@
+package anthropic
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/frame"
+	"github.com/llmd-dev/llmd/adapters/jsonstream"
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+)
+
+// NewDecoder implements [adapters.Adapter].
+func (*Adapter) NewDecoder(call *adapters.Call) adapters.Decoder {
+	d := &decoder{open: map[int]*openBlock{}}
+	if call != nil && call.Model != nil {
+		d.provider = call.Model.Provider
+	}
+	return d
+}
+
+// DecodeError implements [adapters.Adapter].
+// https://docs.anthropic.com/en/api/errors.
+func (*Adapter) DecodeError(status int, header http.Header, body []byte) *adapters.UpstreamError {
+	id := header.Get("request-id")
+	if id == "" {
+		id = header.Get("x-request-id")
+	}
+	return adapters.ErrorFromBody(adapters.ErrorFacts{API: apiID, Status: status, RequestID: id}, body)
+}
+
+// decoder reads one answer.
+type decoder struct {
+	provider string
+	// open are the blocks that have not ended, by the provider's index.
+	open  map[int]*openBlock
+	next  int // the next free key
+	usage usage
+	// stop and refusal are what the answer ended with, until message_stop says
+	// that it did end.
+	stop    string
+	refusal string
+	done    bool
+	event   event // of the current frame, to use its memory again
+}
+
+// Decode implements [adapters.Decoder].
+func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
+	// "[DONE]" and the like are no events of this API, and after message_stop
+	// nothing belongs to the answer.
+	if d.done || !bytes.HasPrefix(bytes.TrimLeft(f.Data, " \t\r\n"), []byte("{")) {
+		return nil
+	}
+	if f.Event != "" && !known(f.Event) {
+		return nil // such as "ping"
+	}
+	// The name may be missing and the type, too; one of them is enough.
+	e := &d.event
+	*e = event{}
+	if err := read(f, e); err != nil {
+		return err
+	}
+	if e.Type == "" {
+		e.Type = f.Event
+	}
+	if e.Type == "error" || f.Event == "error" || e.Type == "" && e.hasError() {
+		return adapters.ErrorFromBody(adapters.ErrorFacts{API: apiID, Provider: d.provider}, f.Data)
+	}
+	return d.dispatch(e, f, sink)
+}
+
+// dispatch hands an event on. Events of other types say nothing.
+func (d *decoder) dispatch(e *event, f frame.Frame, sink *adapters.Sink) error {
+	switch e.Type {
+	case "message_start":
+		return d.start(e.Message, sink)
+	case "content_block_start":
+		return d.startBlock(e.Index, e.ContentBlock, sink)
+	case "content_block_delta":
+		if b := d.open[e.Index]; b != nil {
+			b.add(&e.Delta, f.Data, sink)
+		}
+	case "content_block_stop":
+		d.endBlock(e.Index, sink)
+	case "message_delta":
+		d.use(e.Usage, sink)
+		d.stopped(e.Delta.StopReason, e.Delta.StopDetails)
+	case "message_stop":
+		d.finish(sink)
+	case "message":
+		return d.whole(f, sink)
+	}
+	return nil
+}
+
+// start reads message_start, which holds content and a stop reason where the
+// answer is ready before it begins, as between calls of server-side code.
+func (d *decoder) start(m *message, sink *adapters.Sink) error {
+	if m == nil {
+		return nil
+	}
+	sink.IDs(m.ID, m.Model)
+	d.use(m.Usage, sink)
+	for i, raw := range m.Content {
+		if err := d.startBlock(i, raw, sink); err != nil {
+			return err
+		}
+		d.endBlock(i, sink)
+	}
+	d.stopped(m.StopReason, m.StopDetails)
+	return nil
+}
+
+// whole reads an answer of a host that does not stream.
+func (d *decoder) whole(f frame.Frame, sink *adapters.Sink) error {
+	var m message
+	if err := read(f, &m); err != nil {
+		return err
+	}
+	if err := d.start(&m, sink); err != nil {
+		return err
+	}
+	d.finish(sink)
+	return nil
+}
+
+// startBlock opens a block under the provider's index.
+func (d *decoder) startBlock(index int, raw json.RawMessage, sink *adapters.Sink) error {
+	var s startedBlock
+	if !readable(json.Unmarshal(raw, &s)) || s.Type == "" {
+		return nil // nothing that could be kept
+	}
+	if s.Type == "fallback" {
+		// Another model takes over. Before any content that is only a change of
+		// the model's name; later the answer would be of two minds, and its
+		// signatures of two issuers.
+		if d.next == 0 {
+			return nil
+		}
+		return &adapters.UpstreamError{
+			Reason: adapters.ReasonProviderError, Type: s.Type,
+			Message: "the provider changed the model in the middle of the answer",
+		}
+	}
+	d.endBlock(index, sink) // where a host forgot to
+	// A key of its own: hosts use an index again for a later block.
+	b := &openBlock{key: d.key()}
+	b.open(&s, raw, sink)
+	d.open[index] = b
+	return nil
+}
+
+// endBlock ends a block; an index that is not open says nothing.
+func (d *decoder) endBlock(index int, sink *adapters.Sink) {
+	b := d.open[index]
+	if b == nil {
+		return
+	}
+	delete(d.open, index)
+	next := d.next
+	if len(b.citations) > 0 {
+		next = d.key()
+	}
+	b.end(next, sink)
+}
+
+// key is a number that no block has had.
+func (d *decoder) key() int {
+	d.next++
+	return d.next - 1
+}
+
+// use tells the usage so far. It comes early, with message_start, so that even an
+// aborted answer has its input counted.
+func (d *decoder) use(u *usage, sink *adapters.Sink) {
+	if u == nil {
+		return
+	}
+	d.usage.update(u)
+	if m := d.usage.message(); m != nil {
+		sink.Usage(m)
+	}
+	if u.Speed != "" {
+		sink.ServiceTier(u.Speed)
+	}
+}
+
+// stopped keeps the stop reason. It is told by finish alone: a body that ends after
+// message_delta may lack blocks still.
+func (d *decoder) stopped(word string, details *stopDetails) {
+	if word != "" {
+		d.stop = word
+	}
+	if details != nil && details.Explanation != "" {
+		d.refusal = details.Explanation
+	}
+}
+
+// finish reads the terminal marker. Blocks that a host never ended have ended now.
+func (d *decoder) finish(sink *adapters.Sink) {
+	indexes := make([]int, 0, len(d.open))
+	for i := range d.open {
+		indexes = append(indexes, i)
+	}
+	slices.SortFunc(indexes, func(a, b int) int { return cmp.Compare(d.open[a].key, d.open[b].key) })
+	for _, i := range indexes {
+		d.endBlock(i, sink)
+	}
+	d.done = true
+	d.tellStop(sink)
+	sink.Complete()
+}
+
+// tellStop translates the stop reason.
+// https://docs.anthropic.com/en/api/handling-stop-reasons.
+func (d *decoder) tellStop(sink *adapters.Sink) {
+	switch d.stop {
+	case "end_turn", "stop_sequence":
+		sink.Stop(llmdv1.StopReason_STOP_REASON_STOP, d.stop)
+	case "pause_turn":
+		sink.Diagnostic(-1, d.stop, "the provider paused a long turn; send the conversation as it is to continue it")
+		sink.Stop(llmdv1.StopReason_STOP_REASON_STOP, d.stop)
+	case "compaction":
+		sink.Diagnostic(-1, d.stop, "the provider paused after it had compacted the conversation; send it as it is to continue it")
+		sink.Stop(llmdv1.StopReason_STOP_REASON_STOP, d.stop)
+	case "max_tokens", "model_context_window_exceeded":
+		sink.Stop(llmdv1.StopReason_STOP_REASON_LENGTH, d.stop)
+	case "tool_use":
+		sink.Stop(llmdv1.StopReason_STOP_REASON_TOOL_USE, d.stop)
+	case "refusal", "sensitive": // the latter is a word of hosts
+		message := adapters.MaskSecrets(d.refusal)
+		if message == "" {
+			message = "the model refused to complete the request"
+		}
+		sink.Fail(d.stop, &adapters.UpstreamError{Reason: adapters.ReasonContentFiltered, Type: d.stop, Message: message})
+	case "":
+		sink.Fail("", &adapters.UpstreamError{
+			Reason: adapters.ReasonProviderError, Message: "the answer ended without a stop reason",
+		})
+	default:
+		sink.Fail(d.stop, &adapters.UpstreamError{
+			Reason: adapters.ReasonProviderError, Type: d.stop, Message: "the provider stopped for a reason that is not known",
+		})
+	}
+}
+
+// Finish implements [adapters.Decoder].
+func (d *decoder) Finish(*adapters.Sink) error {
+	if !d.done {
+		return adapters.ErrTruncated
+	}
+	return nil
+}
+
+// known says whether an event's name is one whose data must be readable.
+func known(name string) bool {
+	switch name {
+	case "message_start", "content_block_start", "content_block_delta", "content_block_stop",
+		"message_delta", "message_stop", "message", "error":
+		return true
+	}
+	return false
+}
+
+// read parses a frame. Some hosts forget to escape what stands in strings; that
+// is mended, but a frame that was cut is not.
+func read[T any](f frame.Frame, v *T) error {
+	err := json.Unmarshal(f.Data, v)
+	if readable(err) {
+		return nil
+	}
+	if r := jsonstream.Repair(f.Data); !f.Unterminated && r.Error == "" {
+		err = json.Unmarshal([]byte(r.JSON), v)
+	}
+	if readable(err) {
+		return nil
+	}
+	return &FrameError{Index: f.Index, Offset: f.Offset, Err: err}
+}
+
+// readable lets members of a wrong type go: the others were read.
+func readable(err error) bool {
+	wrong := (*json.UnmarshalTypeError)(nil)
+	return err == nil || errors.As(err, &wrong)
+}
+
+// FrameError means that a frame could not be read. It does not quote it.
+type FrameError struct {
+	// Index is the frame's number, Offset its place in the body.
+	Index  int
+	Offset int64
+	// Err is the cause. Its text may quote a byte of the frame.
+	Err error
+}
+
+func (e *FrameError) Error() string {
+	return fmt.Sprintf("anthropic: frame %d at byte %d is not JSON", e.Index, e.Offset)
+}
+
+// Unwrap gives the cause.
+func (e *FrameError) Unwrap() error { return e.Err }

@@ -1,0 +1,180 @@
+package anthropic
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/jsonwire"
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+)
+
+const (
+	maxTemperature     = 1.0  // of this API; the contract goes to 2
+	minThinkingTopP    = 0.95 // the least top_p beside thinking
+	defaultTemperature = 1.0  // the only temperature beside thinking
+)
+
+// fastModel is the model that has a fast mode.
+const fastModel = "claude-opus-4-6"
+
+// sampling is what is sent of the sampling parameters; nil = not sent.
+type sampling struct {
+	temperature, topP *float64
+	topK              *int32
+	stop              []string
+}
+
+// unsupported refuses an explicit value; field stands below "generation.".
+func unsupported(capability, field, detail string) error {
+	return &adapters.CapabilityError{Capability: capability, Field: "generation." + field, Detail: detail}
+}
+
+// decideUnsupported refuses what the API has no field for.
+// https://docs.anthropic.com/en/api/messages.
+func (r *request) decideUnsupported() error {
+	c := r.call.Generation.GetConfig()
+	switch {
+	case c != nil && c.Seed != nil:
+		return unsupported("seed", "config.seed", "the Messages API has no seed")
+	case c.GetVerbosity() != llmdv1.Verbosity_VERBOSITY_UNSPECIFIED:
+		return unsupported("verbosity", "config.verbosity", "the Messages API has no verbosity")
+	}
+	if s := c.GetOutputJsonSchema(); s != "" && !isObject(s) {
+		return &adapters.FieldError{Field: "generation.config.output_json_schema", Detail: "not one JSON object"}
+	}
+	return nil
+}
+
+// decideSpeed sets both halves of fast mode, the field and its header, or neither.
+// https://docs.anthropic.com/en/docs/build-with-claude/fast-mode.
+func (r *request) decideSpeed() error {
+	switch r.call.Generation.GetConfig().GetServiceTier() {
+	case llmdv1.ServiceTier_SERVICE_TIER_FLEX:
+		return unsupported("service_tier", "config.service_tier", "the Messages API has no flex tier")
+	case llmdv1.ServiceTier_SERVICE_TIER_FAST:
+		if !hasFastMode(r.call.Model.ID) {
+			return unsupported("service_tier", "config.service_tier", fmt.Sprintf("model %q has no fast mode", r.call.Model.ID))
+		}
+		r.fast = true
+		r.betas = append(r.betas, betaFast)
+	default: // the standard tier needs no asking
+	}
+	return nil
+}
+
+// decideFallbacks names the models that the provider may answer with instead.
+func (r *request) decideFallbacks() error {
+	if r.fallbacks = r.call.Model.Compat.AllowedFallbackModels; len(r.fallbacks) > 0 {
+		r.betas = append(r.betas, betaFallback)
+	}
+	return nil
+}
+
+// hasFastMode looks for the model's name between the ends of the id or dashes, so
+// that "us-claude-opus-4-6-20260101" has it and "claude-opus-4-60" has not.
+func hasFastMode(id string) bool {
+	return strings.Contains("-"+strings.ToLower(id)+"-", "-"+fastModel+"-")
+}
+
+// caches says whether the caller wants any caching.
+func (r *request) caches() bool {
+	return r.call.Options.Retention != llmdv1.CacheRetention_CACHE_RETENTION_NONE
+}
+
+// decideCache makes the marker. It is written at no more than three places: the
+// system prompt, the last tool and the last user turn; the API allows four.
+// https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching.
+func (r *request) decideCache() error {
+	switch {
+	case !r.caches():
+		return nil
+	case r.call.Options.Retention != llmdv1.CacheRetention_CACHE_RETENTION_LONG:
+		r.marker = `{"type":"ephemeral"}`
+	case r.call.Model.Compat.SupportsLongCacheRetention:
+		r.marker = `{"type":"ephemeral","ttl":"1h"}`
+	case r.call.Options.RetentionExplicit:
+		return unsupported("cache_retention", "cache.retention", "the host keeps no cache for an hour")
+	default:
+		r.marker = `{"type":"ephemeral"}`
+	}
+	return nil
+}
+
+// decideSampling checks what the caller set against the model and thinking.
+// https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking#feature-compatibility.
+func (r *request) decideSampling() error {
+	c := r.call.Generation.GetConfig()
+	if c == nil {
+		return nil
+	}
+	if err := r.checkSampling(c); err != nil {
+		return err
+	}
+	r.sampling = sampling{temperature: c.Temperature, topP: c.TopP, topK: c.TopK, stop: c.GetStopSequences()}
+	if r.thinking.on() && c.Temperature != nil && *c.Temperature != defaultTemperature {
+		r.sampling.temperature = nil
+		r.adjust("temperature is left out: the API takes none beside thinking")
+	}
+	return nil
+}
+
+// checkSampling refuses what the API would refuse or, worse, ignore.
+func (r *request) checkSampling(c *llmdv1.GenerationConfig) error {
+	// Models that take no temperature refuse the other two as well.
+	// https://docs.anthropic.com/en/docs/about-claude/models/migration-guide.
+	sampled := r.call.Model.Compat.SupportsTemperature
+	model := fmt.Sprintf("model %q takes no sampling parameters", r.call.Model.ID)
+	switch {
+	case c.Temperature != nil && !sampled:
+		return unsupported("temperature", "config.temperature", model)
+	case c.TopP != nil && !sampled:
+		return unsupported("top_p", "config.top_p", model)
+	case c.TopK != nil && !sampled:
+		return unsupported("top_k", "config.top_k", model)
+	case c.GetTemperature() > maxTemperature:
+		return unsupported("temperature", "config.temperature", "the Messages API takes a temperature of at most 1")
+	case c.TopP != nil && r.thinking.on() && *c.TopP < minThinkingTopP:
+		return unsupported("top_p", "config.top_p", "beside thinking the Messages API takes a top_p of at least 0.95")
+	case c.TopK != nil && r.thinking.on():
+		return unsupported("top_k", "config.top_k", "beside thinking the Messages API takes no top_k")
+	}
+	for i, s := range c.GetStopSequences() {
+		if blank(s) {
+			return unsupported("stop_sequences", fmt.Sprintf("config.stop_sequences[%d]", i),
+				"the Messages API takes no stop sequence that is only white space")
+		}
+	}
+	return nil
+}
+
+// write writes what is set, each value in its shortest form.
+func (s *sampling) write(w *jsonwire.Writer) {
+	if s.temperature != nil {
+		w.Key("temperature")
+		w.Float(*s.temperature)
+	}
+	if s.topP != nil {
+		w.Key("top_p")
+		w.Float(*s.topP)
+	}
+	if s.topK != nil {
+		w.Key("top_k")
+		w.Int(int64(*s.topK))
+	}
+	if len(s.stop) == 0 {
+		return
+	}
+	w.Key("stop_sequences")
+	w.BeginArray()
+	for _, stop := range s.stop {
+		w.String(stop)
+	}
+	w.EndArray()
+}
+
+// isObject says whether text is one JSON object and can be written as it is.
+func isObject(text string) bool {
+	return strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") && json.Valid([]byte(text))
+}

@@ -1,0 +1,117 @@
+package anthropic
+
+import (
+	"encoding/json"
+
+	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/frame"
+	"github.com/llmd-dev/llmd/adapters/jsonwire"
+	"github.com/llmd-dev/llmd/adapters/profile"
+)
+
+const (
+	apiID = "anthropic-messages"
+	path  = "/v1/messages"
+	// version is the only one there is since 2023.
+	// https://docs.anthropic.com/en/api/versioning.
+	version = "2023-06-01"
+
+	thinkingFormat = "anthropic.thinking"
+	redactedFormat = "anthropic.redacted_thinking"
+
+	// citationsKind is llmd's own: the API has no such block, see the package
+	// documentation.
+	citationsKind = "text_citations"
+
+	// maxIDLen and the letters of ids are what the API takes as tool_use.id.
+	maxIDLen = 64
+)
+
+// Adapter implements [adapters.Adapter]. The zero value is ready.
+type Adapter struct{}
+
+// New returns the adapter.
+func New() *Adapter { return &Adapter{} }
+
+var _ adapters.Adapter = (*Adapter)(nil)
+
+// API implements [adapters.Adapter].
+func (*Adapter) API() string { return apiID }
+
+// Framing implements [adapters.Adapter].
+func (*Adapter) Framing() frame.Kind { return frame.SSE }
+
+// Constraints implements [adapters.Adapter]. Images in results of failed calls
+// are allowed here, because Encode moves them behind the results; a trailing
+// assistant turn is, because Encode can tell a prefill, which many models refuse,
+// from a paused turn that is to go on.
+func (*Adapter) Constraints(m *profile.Model) adapters.Constraints {
+	return adapters.Constraints{
+		ToolCallIDs:       adapters.IDRule{MaxLen: maxIDLen, WordChars: true},
+		Images:            m.TakesImages(),
+		ErrorResultImages: true,
+		MergeTurns:        true,
+		UserFirst:         true,
+		Prefill:           true,
+		ToolErrorFlag:     true,
+		SignatureFormats:  []string{thinkingFormat, redactedFormat},
+		UnsignedThinking:  m.Compat.AllowEmptySignature,
+		ProviderContent:   true,
+	}
+}
+
+// event is one frame. Which members are set depends on Type.
+// https://docs.anthropic.com/en/docs/build-with-claude/streaming#event-types.
+type event struct {
+	Type         string          `json:"type"`
+	Index        int             `json:"index"`
+	Message      *message        `json:"message"`
+	ContentBlock json.RawMessage `json:"content_block"`
+	Delta        delta           `json:"delta"`
+	Usage        *usage          `json:"usage"`
+	Error        json.RawMessage `json:"error"`
+}
+
+// hasError recognises a bare error body of a host that sends no type.
+func (e *event) hasError() bool { return len(e.Error) > 0 && string(e.Error) != "null" }
+
+// message is message_start's, or a whole answer where a host does not stream.
+type message struct {
+	ID          string            `json:"id"`
+	Model       string            `json:"model"`
+	Content     []json.RawMessage `json:"content"`
+	StopReason  string            `json:"stop_reason"`
+	StopDetails *stopDetails      `json:"stop_details"`
+	Usage       *usage            `json:"usage"`
+}
+
+// delta is that of content_block_delta or of message_delta.
+type delta struct {
+	Type        string          `json:"type"`
+	Text        jsonwire.Text   `json:"text"`
+	Thinking    jsonwire.Text   `json:"thinking"`
+	PartialJSON jsonwire.Text   `json:"partial_json"`
+	Signature   string          `json:"signature"`
+	Citation    json.RawMessage `json:"citation"`
+
+	StopReason  string       `json:"stop_reason"`
+	StopDetails *stopDetails `json:"stop_details"`
+}
+
+// stopDetails says why a model refused.
+type stopDetails struct {
+	Explanation string `json:"explanation"`
+}
+
+// startedBlock is a content block as it begins; it may already hold something.
+type startedBlock struct {
+	Type      string            `json:"type"`
+	Text      jsonwire.Text     `json:"text"`
+	Citations []json.RawMessage `json:"citations"`
+	Thinking  jsonwire.Text     `json:"thinking"`
+	Signature string            `json:"signature"`
+	Data      string            `json:"data"`
+	ID        string            `json:"id"`
+	Name      string            `json:"name"`
+	Input     json.RawMessage   `json:"input"`
+}

@@ -1,0 +1,196 @@
+package catalog
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/llmd-dev/llmd/internal/config"
+)
+
+// maxKeyFileBytes bounds a key file; keys are short.
+const maxKeyFileBytes = 64 << 10
+
+// UsualAuth is how the owner of an API wants the key.
+func UsualAuth(api string) Auth {
+	switch api {
+	case apiAnthropic:
+		return AuthXAPIKey
+	case apiAzure:
+		return AuthAPIKey
+	case apiGemini:
+		return AuthGoogleAPIKey
+	case apiVertex:
+		return AuthGoogle
+	case apiBedrock:
+		return AuthAWS
+	case apiFaux:
+		return AuthNone
+	}
+	return AuthBearer
+}
+
+// credentials finds the provider's key: configuration, file, environment, the
+// cloud's own chain. The first that is there wins, and is named.
+func (e *entry) credentials(file string, p *Provider, env config.Env) error {
+	builtin, user := part(e.builtin), part(e.user)
+	auth := Auth(user.Auth)
+	if auth == "" && (user.API == "" || user.API == builtin.API) {
+		auth = Auth(builtin.Auth)
+	}
+	p.Auth = cmp.Or(auth, UsualAuth(p.API))
+	p.Configured = true
+	switch {
+	case user.APIKey.Reveal() == "none" || p.Auth == AuthNone:
+		p.Auth, p.CredentialsSource = AuthNone, "not needed"
+		return nil
+	case !user.APIKey.IsZero():
+		p.use(user.APIKey, "configuration")
+		return nil
+	case user.APIKeyFile != "":
+		key, err := readKey(user.APIKeyFile)
+		if err != nil {
+			return &config.ParseError{File: file, Line: user.Line, Key: "providers[" + p.ID + "].api_key_file", Problem: err.Error()}
+		}
+		p.use(config.NewSecret(key), "file "+user.APIKeyFile)
+		return nil
+	}
+	if e.fromEnvironment(p, env) {
+		return nil
+	}
+	switch p.Auth {
+	case AuthAWS:
+		p.chain("AWS default chain", e.user != nil || hasAWS(env),
+			"set AWS_PROFILE, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK")
+	case AuthGoogle:
+		p.chain("Google application default credentials", e.user != nil || hasGoogle(env),
+			"run gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS")
+	default:
+		e.withoutKey(p)
+	}
+	return nil
+}
+
+// use takes a key. Where the cloud's own chain is usual, a key replaces it.
+func (p *Provider) use(key config.Secret, source string) {
+	p.Key, p.CredentialsSource = key, source
+	switch p.Auth {
+	case AuthAWS:
+		p.Auth = AuthBearer
+	case AuthGoogle:
+		p.Auth = AuthGoogleAPIKey
+	}
+}
+
+// chain says whether a cloud's own chain is likely to find credentials; only a
+// request will show.
+func (p *Provider) chain(source string, likely bool, missing string) {
+	if likely {
+		p.CredentialsSource = source
+		return
+	}
+	p.Configured, p.CredentialsSource, p.Missing = false, "none", missing
+}
+
+// fromEnvironment takes the first key that is set. Names in the user's file stand
+// before the built-in ones.
+func (e *entry) fromEnvironment(p *Provider, env config.Env) bool {
+	bearers, keys := e.keyNames()
+	for _, name := range bearers {
+		if key := first(env, name); key != "" {
+			p.Auth, p.Key, p.CredentialsSource = AuthBearer, config.NewSecret(key), "environment "+name
+			return true
+		}
+	}
+	for _, name := range keys {
+		if key := first(env, name); key != "" {
+			p.use(config.NewSecret(key), "environment "+name)
+			return true
+		}
+	}
+	return false
+}
+
+func (e *entry) keyNames() (bearers, keys []string) {
+	builtin, user := part(e.builtin), part(e.user)
+	if user.BearerEnv != nil || user.APIKeyEnv != nil {
+		return user.BearerEnv, user.APIKeyEnv
+	}
+	return builtin.BearerEnv, builtin.APIKeyEnv
+}
+
+// withoutKey decides what it means that there is no key. Engines on one's own
+// machine want none; a host that was added without one is taken at its word.
+func (e *entry) withoutKey(p *Provider) {
+	for _, h := range p.Headers {
+		if h.Name == "Authorization" || strings.EqualFold(h.Name, string(p.Auth)) {
+			p.Auth, p.CredentialsSource = AuthNone, "configuration"
+			return
+		}
+	}
+	bearers, keys := e.keyNames()
+	names := append(bearers, keys...)
+	if len(names) == 0 {
+		p.Auth, p.CredentialsSource = AuthNone, "not needed"
+		return
+	}
+	p.Configured, p.CredentialsSource = false, "none"
+	p.Missing = "set " + strings.Join(names, " or ") + " in the environment, or api_key"
+}
+
+func readKey(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxKeyFileBytes+1))
+	if err != nil {
+		return "", err
+	}
+	key := strings.TrimSpace(string(text))
+	switch {
+	case key == "":
+		return "", errors.New("the file " + path + " is empty")
+	case len(text) > maxKeyFileBytes, strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r == 0x7f }):
+		return "", errors.New("the file " + path + " does not hold a key: one line is expected")
+	}
+	return key, nil
+}
+
+// hasAWS looks for the usual signs of AWS credentials without using them.
+// https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html
+func hasAWS(env config.Env) bool {
+	for _, name := range []string{
+		"AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE",
+		"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+	} {
+		if first(env, name) != "" {
+			return true
+		}
+	}
+	return isFile(cmp.Or(first(env, "AWS_SHARED_CREDENTIALS_FILE"), inHome(env, ".aws", "credentials")))
+}
+
+// hasGoogle looks for application default credentials.
+// https://cloud.google.com/docs/authentication/application-default-credentials
+func hasGoogle(env config.Env) bool {
+	return first(env, "GOOGLE_APPLICATION_CREDENTIALS") != "" ||
+		isFile(inHome(env, ".config", "gcloud", "application_default_credentials.json"))
+}
+
+func inHome(env config.Env, path ...string) string {
+	home := first(env, "HOME")
+	if home == "" {
+		return ""
+	}
+	return filepath.Join(append([]string{home}, path...)...)
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return path != "" && err == nil && info.Mode().IsRegular()
+}

@@ -1,0 +1,63 @@
+package config
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// Address is where llmd listens, in the words of net.Listen.
+type Address struct {
+	// Network is "tcp" or "unix".
+	Network string
+	// Address is "host:port", or the path of a socket.
+	Address string
+}
+
+// String is the address as it is written in the file.
+func (a Address) String() string { return a.Network + "://" + a.Address }
+
+// Local: only this machine can reach it.
+func (a Address) Local() bool {
+	if a.Network == "unix" {
+		return true
+	}
+	host, _, err := net.SplitHostPort(a.Address)
+	if err != nil {
+		return false
+	}
+	if host == "localhost" {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.IsLoopback()
+}
+
+// ParseAddress reads tcp://host:port or unix:///path. The host must be written:
+// listening beyond this machine is never the meaning of something left out.
+func ParseAddress(s string) (Address, error) {
+	if path, ok := strings.CutPrefix(s, "unix://"); ok {
+		// The kernel's limit is 108 bytes with the terminating zero.
+		if !strings.HasPrefix(path, "/") || len(path) < 2 || len(path) > 107 {
+			return Address{}, errors.New("a socket is unix:///absolute/path, of at most 107 bytes")
+		}
+		return Address{Network: "unix", Address: path}, nil
+	}
+	hostPort, ok := strings.CutPrefix(s, "tcp://")
+	if !ok {
+		return Address{}, errors.New("must be tcp://host:port or unix:///path")
+	}
+	host, port, err := net.SplitHostPort(hostPort)
+	if err != nil {
+		return Address{}, errors.New("must be tcp://host:port")
+	}
+	if host == "" {
+		return Address{}, errors.New("name the host; tcp://0.0.0.0:" + port + " listens on all of them")
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return Address{}, errors.New("the port must be a number from 0 to 65535")
+	}
+	return Address{Network: "tcp", Address: hostPort}, nil
+}

@@ -1,0 +1,103 @@
+package config
+
+import (
+	"math"
+	"time"
+)
+
+func fileKeys(f *File) []key {
+	return []key{
+		{
+			name: "server", kind: "mapping", doc: "How llmd itself listens and behaves.",
+			read: func(v value) { v.object(serverKeys(&f.Server)) }, below: func() []key { return serverKeys(&Server{}) },
+		},
+		{
+			name: "providers", kind: "list of mappings",
+			doc:  "Hosts of models. A built-in provider is named only to change it; any other id is a new one.",
+			read: func(v value) { v.providers(&f.Providers) }, below: func() []key { return providerKeys(&Provider{}) },
+		},
+	}
+}
+
+func serverKeys(s *Server) []key {
+	return []key{
+		{
+			name: "listen", kind: "list of addresses", def: "tcp://127.0.0.1:50051",
+			doc:  "Where llmd listens: tcp://host:port or unix:///path. Other machines reach llmd only if an address says so.",
+			read: func(v value) { v.addresses(&s.Listen) },
+		},
+		{
+			name: "max_receive_bytes", kind: "bytes", def: "64 MiB", doc: "The largest request. Images make requests large.",
+			read: func(v value) { v.size(&s.MaxReceiveBytes, 64<<10, math.MaxInt32) },
+		},
+		{
+			name: "max_concurrent_streams", kind: "whole number", def: "1000", doc: "Streams at a time on one connection.",
+			read: func(v value) {
+				if n, ok := v.count(1, math.MaxInt32); ok {
+					s.MaxConcurrentStreams = uint32(n)
+				}
+			},
+		},
+		{
+			name: "drain_timeout", kind: "duration", def: "30s",
+			doc:  "How long running streams may go on after SIGTERM; then they end as aborted.",
+			read: func(v value) { v.duration(&s.DrainTimeout, 0, time.Hour) },
+		},
+		{
+			name: "reflection", kind: "one of: auto, on, off", def: "auto",
+			doc:  "gRPC server reflection, which grpcurl uses. auto: on where every address is local to this machine.",
+			read: func(v value) { v.word(&s.Reflection, "auto", "on", "off") },
+		},
+		{
+			name: "partial_store", kind: "on or off", def: "on",
+			doc:  "Keep responses for five minutes, for GetResponse and for a repeated request_id.",
+			read: func(v value) { v.onOff(&s.PartialStore) },
+		},
+		{
+			name: "instance", kind: "text", def: "host name and a random suffix", doc: "Names this process in events and logs.",
+			read: func(v value) { v.text(&s.Instance) },
+		},
+		{
+			name: "caller_keys", kind: "mapping", doc: "Provider keys that come with a request.",
+			read: func(v value) { v.object(callerKeysKeys(&s.CallerKeys)) }, below: func() []key { return callerKeysKeys(&CallerKeys{}) },
+		},
+		{
+			name: "log_level", kind: "one of: debug, info, warn, error", def: "info", doc: "How much is logged.",
+			read: func(v value) { v.word(&s.LogLevel, "debug", "info", "warn", "error") },
+		},
+	}
+}
+
+func callerKeysKeys(c *CallerKeys) []key {
+	return []key{{
+		name: "allow", kind: "true or false", def: "false",
+		doc:  "Accept the metadata llmd-provider-key-<provider id>. Such keys are never logged and never kept.",
+		read: func(v value) { v.boolean(&c.Allow) },
+	}}
+}
+
+// addresses reads the list, or one address alone.
+func (v value) addresses(target *[]Address) {
+	var texts []string
+	if v.isText() {
+		var one string
+		v.text(&one)
+		texts = []string{one}
+	} else {
+		v.texts(&texts)
+	}
+	var all []Address
+	for _, s := range texts {
+		a, err := ParseAddress(s)
+		if err != nil {
+			v.bad("%v", err)
+			return
+		}
+		all = append(all, a)
+	}
+	if len(all) == 0 {
+		v.bad("must name at least one address")
+		return
+	}
+	*target = all
+}

@@ -1,0 +1,126 @@
+package upstream
+
+import (
+	"bufio"
+	"compress/flate"
+	"compress/gzip"
+	"compress/zlib"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+)
+
+var errEncoding = errors.New("upstream: the answer has an unknown content encoding")
+
+// body reads an answer and undoes its compression.
+type body struct {
+	raw    io.ReadCloser
+	cancel context.CancelFunc
+	read   io.Reader
+}
+
+// newBody wraps the body of an answer. It is false, and the body reads as empty,
+// if the encoding is not known.
+func newBody(answer *http.Response, cancel context.CancelFunc) (*body, bool) {
+	b := &body{raw: answer.Body, cancel: cancel, read: answer.Body}
+	encodings := strings.Split(strings.Join(answer.Header.Values("Content-Encoding"), ","), ",")
+	// The last encoding was put on last and comes off first.
+	for i := len(encodings) - 1; i >= 0; i-- {
+		switch strings.ToLower(strings.TrimSpace(encodings[i])) {
+		case "", "identity":
+		case "gzip", "x-gzip":
+			b.read = &gzipReader{in: bufio.NewReader(b.read)}
+		case "deflate":
+			b.read = &deflateReader{in: bufio.NewReader(b.read)}
+		default:
+			b.read = http.NoBody
+			return b, false
+		}
+	}
+	return b, true
+}
+
+// Read reads decoded bytes as soon as there are any.
+func (b *body) Read(p []byte) (int, error) { return b.read.Read(p) }
+
+// Close ends the exchange at once; it may be called from another goroutine and
+// more than once.
+func (b *body) Close() error {
+	// Without the cancellation, closing might read on to keep the connection.
+	b.cancel()
+	return b.raw.Close()
+}
+
+// gzipReader is a gzip.Reader that waits for no byte before it is read from, nor
+// for a further member before it has given out the last one.
+type gzipReader struct {
+	in     *bufio.Reader
+	member *gzip.Reader
+	ended  bool // the member is over
+	any    bool // there was a member
+}
+
+func (g *gzipReader) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	for {
+		if g.member == nil || g.ended {
+			if err := g.next(); err != nil {
+				return 0, err
+			}
+		}
+		n, err := g.member.Read(p)
+		if errors.Is(err, io.EOF) {
+			g.ended, err = true, nil
+		}
+		if n > 0 || err != nil {
+			return n, err
+		}
+	}
+}
+
+// next begins the next member. What is no member after a whole one is padding.
+func (g *gzipReader) next() error {
+	var err error
+	if g.member == nil {
+		g.member, err = gzip.NewReader(g.in)
+	} else {
+		err = g.member.Reset(g.in)
+	}
+	if err != nil {
+		if g.any && errors.Is(err, gzip.ErrHeader) {
+			return io.EOF
+		}
+		return err
+	}
+	g.member.Multistream(false)
+	g.ended, g.any = false, true
+	return nil
+}
+
+// deflateReader reads "deflate", which should be zlib's format and sometimes is
+// the bare one.
+type deflateReader struct {
+	in    *bufio.Reader
+	plain io.Reader
+}
+
+func (d *deflateReader) Read(p []byte) (int, error) {
+	if d.plain == nil {
+		head, err := d.in.Peek(2)
+		switch {
+		case len(head) == 0:
+			return 0, err
+		case len(head) == 2 && head[0]&0x0f == 8 && (int(head[0])<<8|int(head[1]))%31 == 0:
+			if d.plain, err = zlib.NewReader(d.in); err != nil {
+				return 0, err
+			}
+		default:
+			d.plain = flate.NewReader(d.in)
+		}
+	}
+	return d.plain.Read(p)
+}

@@ -1,0 +1,174 @@
+package upstream
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/llmd-dev/llmd/adapters"
+)
+
+// Defaults of [Options].
+const (
+	defaultDialTimeout     = 10 * time.Second
+	defaultIdleConns       = 256
+	defaultIdleConnTimeout = 90 * time.Second
+
+	tlsTimeout     = 10 * time.Second
+	pingAfter      = 15 * time.Second // of silence on an HTTP/2 connection
+	maxHeaderBytes = 256 << 10
+)
+
+// Options is what a [Client] is made of. The zero value is usable.
+type Options struct {
+	// UserAgent is sent with each request, such as "llmd/1.2.3".
+	UserAgent string
+	// Proxy finds the proxy for a request; nil = by the environment (HTTPS_PROXY
+	// and the like). A target's own proxy wins.
+	Proxy func(*http.Request) (*url.URL, error)
+	// DialTimeout bounds the making of a connection; 0 = 10 s.
+	DialTimeout time.Duration
+	// IdleConnsPerHost is how many connections without a request are kept for each
+	// host; 0 = 256.
+	IdleConnsPerHost int
+	// TLS is the TLS configuration; nil = the system's roots.
+	TLS *tls.Config
+}
+
+// Client sends requests to providers. It is safe for concurrent use.
+type Client struct {
+	userAgent string
+	transport *http.Transport
+}
+
+// New makes a client.
+func New(o Options) *Client {
+	byDefault := o.Proxy
+	if byDefault == nil {
+		byDefault = http.ProxyFromEnvironment
+	}
+	dialer := &net.Dialer{Timeout: cmp.Or(o.DialTimeout, defaultDialTimeout)}
+	return &Client{
+		userAgent: o.UserAgent,
+		transport: &http.Transport{
+			Proxy: func(r *http.Request) (*url.URL, error) {
+				if own, ok := r.Context().Value(proxyKey{}).(*url.URL); ok {
+					return own, nil
+				}
+				return byDefault(r)
+			},
+			DialContext:            dialer.DialContext,
+			TLSClientConfig:        o.TLS,
+			TLSHandshakeTimeout:    tlsTimeout,
+			DisableCompression:     true,
+			MaxIdleConnsPerHost:    cmp.Or(o.IdleConnsPerHost, defaultIdleConns),
+			IdleConnTimeout:        defaultIdleConnTimeout,
+			MaxResponseHeaderBytes: maxHeaderBytes,
+			ForceAttemptHTTP2:      true,
+			// A dead HTTP/2 connection would hold all of its streams.
+			HTTP2: &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingAfter},
+		},
+	}
+}
+
+// proxyKey is the context key of a target's own proxy.
+type proxyKey struct{}
+
+// Close closes the connections that no request uses.
+func (c *Client) Close() { c.transport.CloseIdleConnections() }
+
+// Response is a provider's answer, once its headers are here.
+type Response struct {
+	// Status is the HTTP status: 2xx, or an error's from 400 up.
+	Status int
+	// Header holds the headers, without those about encoding and length.
+	Header http.Header
+	// Body is the decoded body. It must be closed; closing it ends the exchange at
+	// once. A compressed body that was cut ends with io.ErrUnexpectedEOF.
+	Body io.ReadCloser
+	// RequestID is the provider's id of the request; empty = it named none.
+	RequestID string
+}
+
+var errRedirect = errors.New("upstream: the provider answered with a redirect")
+
+// Do sends a request and returns once the headers of the answer are here. It sets
+// no time limit on them. Redirects are errors.
+func (c *Client) Do(ctx context.Context, t *Target, r *adapters.Request) (*Response, error) {
+	own, cancel := context.WithCancel(ctx)
+	response, err := c.do(own, cancel, t, r)
+	if err == nil {
+		return response, nil
+	}
+	cancel()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if e, ok := errors.AsType[*adapters.UpstreamError](err); ok {
+		return nil, e
+	}
+	return nil, &adapters.UpstreamError{Reason: adapters.ReasonUnreachable, Err: err}
+}
+
+func (c *Client) do(ctx context.Context, cancel context.CancelFunc, t *Target, r *adapters.Request) (*Response, error) {
+	request, err := c.request(ctx, t, r)
+	if err != nil {
+		return nil, err
+	}
+	// Not http.Client: it would follow redirects and put URLs into its errors.
+	var network http.RoundTripper = c.transport
+	if t.Transport != nil {
+		network = t.Transport
+	}
+	answer, err := network.RoundTrip(request)
+	if err != nil {
+		return nil, err
+	}
+	body, ok := newBody(answer, cancel)
+	id := requestID(answer.Header)
+	switch {
+	case answer.StatusCode < http.StatusOK || answer.StatusCode >= 300 && answer.StatusCode < 400:
+		body.Close()
+		return nil, &adapters.UpstreamError{Reason: adapters.ReasonProviderError, Status: answer.StatusCode, RequestID: id, Err: errRedirect}
+	case !ok && answer.StatusCode < 400:
+		body.Close()
+		return nil, &adapters.UpstreamError{Reason: adapters.ReasonProtocolError, RequestID: id, Err: errEncoding}
+	}
+	answer.Header.Del("Content-Encoding")
+	answer.Header.Del("Content-Length")
+	return &Response{Status: answer.StatusCode, Header: answer.Header, Body: body, RequestID: id}, nil
+}
+
+// request builds the HTTP request with headers and credentials on.
+func (c *Client) request(ctx context.Context, t *Target, r *adapters.Request) (*http.Request, error) {
+	address, err := t.url(r)
+	if err != nil {
+		return nil, &adapters.UpstreamError{Reason: adapters.ReasonPrecondition, Err: err}
+	}
+	if t.Proxy != nil {
+		ctx = context.WithValue(ctx, proxyKey{}, t.Proxy)
+	}
+	request, err := http.NewRequestWithContext(ctx, method(r), address.String(), bytes.NewReader(r.Body))
+	if err != nil {
+		return nil, &adapters.UpstreamError{Reason: adapters.ReasonPrecondition, Err: errBaseURL}
+	}
+	request.Header = c.header(t, r)
+	if host := request.Header.Get("Host"); host != "" {
+		request.Host = host
+		request.Header.Del("Host")
+	}
+	if t.Credentials == nil {
+		return request, nil
+	}
+	if err := t.Credentials.Apply(ctx, request, r.Body); err != nil {
+		return nil, err
+	}
+	return request, nil
+}
