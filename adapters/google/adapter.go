@@ -1,0 +1,82 @@
+package google
+
+import (
+	"net/http"
+
+	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/frame"
+	"github.com/llmd-dev/llmd/adapters/profile"
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+)
+
+// The ids of the two wire APIs.
+const (
+	geminiAPI = "google-generative-ai"
+	vertexAPI = "google-vertex"
+)
+
+// signatureFormat marks thought signatures: data is the JSON string's value.
+const signatureFormat = "google.thought"
+
+// bypassSignature stands in for the signature of a function call that Gemini did
+// not make itself. Vertex knows no other word for it.
+//
+// https://ai.google.dev/gemini-api/docs/thought-signatures#faqs
+const bypassSignature = "skip_thought_signature_validator"
+
+// maxCallID is the longest id that is sent for a call of another model's.
+const maxCallID = 64
+
+// Adapter implements adapters.Adapter for both APIs.
+type Adapter struct{ api string }
+
+var _ adapters.Adapter = (*Adapter)(nil)
+
+// New is the adapter of the Gemini API, "google-generative-ai". The base URL
+// ends with the API's version.
+func New() *Adapter { return &Adapter{api: geminiAPI} }
+
+// NewVertex is the adapter of Vertex AI, "google-vertex". The base URL ends with
+// "/publishers/google".
+func NewVertex() *Adapter { return &Adapter{api: vertexAPI} }
+
+// API implements adapters.Adapter.
+func (a *Adapter) API() string { return a.api }
+
+// Framing implements adapters.Adapter. Server-sent events are asked for; hosts
+// that ignore "alt=sse" answer with a JSON array.
+func (a *Adapter) Framing() frame.Kind { return frame.JSON }
+
+// Constraints implements adapters.Adapter.
+func (a *Adapter) Constraints(m *profile.Model) adapters.Constraints {
+	family := parseModel(m.ID)
+	c := adapters.Constraints{
+		Images:            m.TakesImages(),
+		ErrorResultImages: true,
+		MergeTurns:        true,
+		UserFirst:         true,
+		Prefill:           family.prefill(),
+		ToolErrorFlag:     true,
+		SignatureFormats:  []string{signatureFormat},
+		UnsignedThinking:  true,
+		ProviderContent:   true,
+	}
+	if family.callIDs() {
+		c.ToolCallIDs = adapters.IDRule{MaxLen: maxCallID, WordChars: true}
+	}
+	if family.signsCalls() {
+		c.CallSignature = &llmdv1.Signature{
+			Data: []byte(bypassSignature), Format: signatureFormat,
+			Api: m.API, Provider: m.Provider, Model: m.ID, Endpoint: m.Endpoint,
+		}
+	}
+	return c
+}
+
+// DecodeError implements adapters.Adapter. Google's shape is
+// {"error": {code, message, status, details}}, at times inside an array.
+//
+// https://cloud.google.com/apis/design/errors
+func (a *Adapter) DecodeError(status int, _ http.Header, body []byte) *adapters.UpstreamError {
+	return adapters.ErrorFromBody(adapters.ErrorFacts{API: a.api, Status: status}, body)
+}

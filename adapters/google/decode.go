@@ -1,0 +1,244 @@
+package google
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/frame"
+)
+
+// errFrame does not quote the frame, which may hold what the model said.
+var errFrame = errors.New("google: a frame could not be read")
+
+// kind is the kind of the text that is being received.
+type kind uint8
+
+const (
+	nothing kind = iota
+	text
+	thinking
+)
+
+// decoder reads one answer. It numbers blocks as it opens them: text goes on until
+// a part of another kind comes.
+type decoder struct {
+	api     string
+	blocks  int  // opened so far
+	reading kind // of the open block, which is the last one
+	call    *streamedCall
+	stopped bool
+	// Said with every frame; reported when new.
+	responseID, model, tier string
+	// metadata is what was last said about the whole answer, in the order of
+	// metadataKinds.
+	metadata [3]json.RawMessage
+}
+
+// NewDecoder implements adapters.Adapter.
+func (a *Adapter) NewDecoder(*adapters.Call) adapters.Decoder { return &decoder{api: a.api} }
+
+// Decode implements adapters.Decoder.
+func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
+	data := bytes.TrimSpace(f.Data)
+	if len(data) == 0 || string(data) == "[DONE]" {
+		return nil
+	}
+	if data[0] != '[' {
+		return d.response(data, sink)
+	}
+	// An array inside an event, as some proxies send for errors.
+	var list []json.RawMessage
+	if json.Unmarshal(data, &list) != nil {
+		return errFrame
+	}
+	for _, r := range list {
+		if err := d.response(r, sink); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *decoder) response(data []byte, sink *adapters.Sink) error {
+	var r response
+	if err := json.Unmarshal(data, &r); err != nil && !harmless(err) {
+		return errFrame
+	}
+	if filled(r.Error) {
+		return adapters.ErrorFromBody(adapters.ErrorFacts{API: d.api}, data)
+	}
+	if p := r.PromptFeedback; p != nil && len(r.Candidates) == 0 && p.BlockReason != "" && p.BlockReason != "0" {
+		return d.failure(adapters.ReasonPromptBlocked, string(p.BlockReason), p.BlockReasonMessage)
+	}
+	d.facts(&r, sink)
+	for i := range r.Candidates {
+		if c := &r.Candidates[i]; c.Index == 0 {
+			if err := d.candidate(c, i, data, sink); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// harmless: a count of an unusual type loses no content; the rest was read.
+func harmless(err error) bool {
+	var t *json.UnmarshalTypeError
+	return errors.As(err, &t) && strings.HasPrefix(t.Field, "usageMetadata")
+}
+
+// facts reports what a frame says about the answer.
+func (d *decoder) facts(r *response, sink *adapters.Sink) {
+	id, model := cmp.Or(r.ResponseID, d.responseID), cmp.Or(r.ModelVersion, d.model)
+	if id != d.responseID || model != d.model {
+		d.responseID, d.model = id, model
+		sink.IDs(id, model)
+	}
+	if r.UsageMetadata == nil {
+		return
+	}
+	if tier := r.UsageMetadata.tier(); tier != "" && tier != d.tier {
+		d.tier = tier
+		sink.ServiceTier(tier)
+	}
+	if u := r.UsageMetadata.usage(); u != nil {
+		sink.Usage(u)
+	}
+}
+
+// candidate reads the answer's part of a frame. data is the frame, in which the
+// candidate is the i-th.
+func (d *decoder) candidate(c *candidate, i int, data []byte, sink *adapters.Sink) error {
+	var raw []json.RawMessage // read when needed
+	for j := range c.Content.Parts {
+		p := &c.Content.Parts[j]
+		switch {
+		case p.FunctionCall != nil:
+			d.functionCall(p, sink)
+		case p.Text != nil:
+			d.text(p, string(*p.Text), sink)
+		default:
+			if raw == nil {
+				var again rawParts
+				if json.Unmarshal(data, &again) != nil || i >= len(again.Candidates) {
+					return errFrame
+				}
+				raw = again.Candidates[i].Content.Parts
+			}
+			if j < len(raw) {
+				d.otherPart(p, raw[j], sink)
+			}
+		}
+	}
+	for k, m := range [...]json.RawMessage{c.GroundingMetadata, c.CitationMetadata, c.URLContextMetadata} {
+		if filled(m) {
+			d.metadata[k] = m
+		}
+	}
+	d.finish(c, sink)
+	return nil
+}
+
+// text goes on with the open block or begins one. An empty part says nothing
+// unless it carries a signature, which belongs to the text before it.
+func (d *decoder) text(p *part, s string, sink *adapters.Sink) {
+	if s == "" && p.ThoughtSignature == "" {
+		return
+	}
+	is := text
+	if p.Thought {
+		is = thinking
+	}
+	if d.reading != is {
+		d.endText(sink)
+		d.reading = is
+		d.open()
+	}
+	block := d.blocks - 1
+	if is == text {
+		sink.Text(block, s)
+	} else {
+		sink.Thinking(block, s)
+	}
+	d.sign(block, p, sink)
+}
+
+// open numbers a new block.
+func (d *decoder) open() int {
+	d.blocks++
+	return d.blocks - 1
+}
+
+// endText ends the block of text or thinking that is open. Nothing else is opened
+// before that, so it is the last one.
+func (d *decoder) endText(sink *adapters.Sink) {
+	if d.reading != nothing {
+		sink.End(d.blocks - 1)
+		d.reading = nothing
+	}
+}
+
+func (d *decoder) sign(block int, p *part, sink *adapters.Sink) {
+	if p.ThoughtSignature != "" {
+		sink.Signature(block, signatureFormat, []byte(p.ThoughtSignature))
+	}
+}
+
+// otherPart keeps a part that has no type of its own. One that is nothing but a
+// signature is an empty text.
+func (d *decoder) otherPart(p *part, raw json.RawMessage, sink *adapters.Sink) {
+	name := partKind(raw)
+	if name == "" {
+		d.text(p, "", sink)
+		return
+	}
+	d.endText(sink)
+	sink.ProviderContent(d.open(), name, raw)
+}
+
+// partKind is the name of what a part holds; empty if it holds nothing.
+func partKind(raw json.RawMessage) string {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	if t, err := decoder.Token(); err != nil || t != json.Delim('{') {
+		return ""
+	}
+	for decoder.More() {
+		key, err := decoder.Token()
+		if err != nil {
+			return ""
+		}
+		var value json.RawMessage
+		if decoder.Decode(&value) != nil {
+			return ""
+		}
+		name, _ := key.(string)
+		if string(value) != "null" && !slices.Contains(partExtras(), name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// partExtras are what stands beside the content of a part.
+func partExtras() []string {
+	return []string{"thought", "thoughtSignature", "text", "functionCall", "videoMetadata", "mediaResolution", "partMetadata"}
+}
+
+// Finish implements adapters.Decoder. Only now the last word about the whole
+// answer is known.
+func (d *decoder) Finish(sink *adapters.Sink) error {
+	for k, m := range d.metadata {
+		if filled(m) {
+			sink.ProviderContent(d.open(), metadataKinds()[k], m)
+		}
+	}
+	if !d.stopped {
+		return adapters.ErrTruncated
+	}
+	return nil
+}

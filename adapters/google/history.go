@@ -1,0 +1,307 @@
+package google
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/llmd-dev/llmd/adapters"
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+)
+
+// contents writes the conversation. Results of one step stand in one content, in
+// the order of their calls: before Gemini 3 nothing else joins them.
+func (e *encoder) contents() error {
+	e.w.Key("contents")
+	e.w.BeginArray()
+	messages := e.call.Context.GetMessages()
+	var calls []*llmdv1.AssistantContent // of the last assistant turn
+	for i := 0; i < len(messages); {
+		n := 1
+		var err error
+		switch m := messages[i].GetMessage().(type) {
+		case *llmdv1.Message_User:
+			err = e.userTurn(i, m.User)
+		case *llmdv1.Message_Assistant:
+			calls = m.Assistant.GetContent()
+			err = e.modelTurn(i, calls)
+		case *llmdv1.Message_ToolResult:
+			for i+n < len(messages) && messages[i+n].GetToolResult() != nil {
+				n++
+			}
+			err = e.results(i, messages[i:i+n], calls)
+		}
+		if err != nil {
+			return err
+		}
+		i += n
+	}
+	e.w.EndArray()
+	return nil
+}
+
+// turn writes one content, and nothing at all if it gets no part.
+type turn struct {
+	e    *encoder
+	role string
+	open bool
+}
+
+// part begins the next part, an object.
+func (t *turn) part() {
+	t.place()
+	t.e.w.BeginObject()
+}
+
+// place makes room for the next part.
+func (t *turn) place() {
+	if t.open {
+		return
+	}
+	t.open = true
+	t.e.w.BeginObject()
+	t.e.w.Member("role", t.role)
+	t.e.w.Key("parts")
+	t.e.w.BeginArray()
+}
+
+func (t *turn) end() {
+	if t.open {
+		t.e.w.EndArray()
+		t.e.w.EndObject()
+	}
+}
+
+func (e *encoder) userTurn(i int, m *llmdv1.UserMessage) error {
+	t := turn{e: e, role: "user"}
+	for j, b := range m.GetContent() {
+		switch b := b.GetBlock().(type) {
+		case *llmdv1.UserContent_Text:
+			t.part()
+			e.w.Member("text", b.Text.GetText())
+			e.w.EndObject()
+		case *llmdv1.UserContent_Image:
+			t.part()
+			if err := e.image(b.Image, fmt.Sprintf("generation.context.messages[%d].user.content[%d].image", i, j)); err != nil {
+				return err
+			}
+			e.w.EndObject()
+		}
+	}
+	t.end()
+	return nil
+}
+
+// modelTurn writes an answer as it came: part by part, with the signatures.
+func (e *encoder) modelTurn(i int, content []*llmdv1.AssistantContent) error {
+	t := turn{e: e, role: "model"}
+	calls := 0
+	for j, b := range content {
+		switch b := b.GetBlock().(type) {
+		case *llmdv1.AssistantContent_Text:
+			e.textPart(&t, b.Text.GetText(), false, b.Text.GetSignature())
+		case *llmdv1.AssistantContent_Thinking:
+			if !b.Thinking.GetRedacted() {
+				e.textPart(&t, b.Thinking.GetThinking(), true, b.Thinking.GetSignature())
+			}
+		case *llmdv1.AssistantContent_ToolCall:
+			e.callPart(&t, b.ToolCall, calls == 0)
+			calls++
+		case *llmdv1.AssistantContent_ProviderContent:
+			field := fmt.Sprintf("generation.context.messages[%d].assistant.content[%d].provider_content.raw_json", i, j)
+			if err := e.ownPart(&t, b.ProviderContent, field); err != nil {
+				return err
+			}
+		}
+	}
+	t.end()
+	return nil
+}
+
+// textPart writes text or thinking. Without a signature blank text says nothing
+// and is left out; with one it goes back, even empty.
+func (e *encoder) textPart(t *turn, text string, thought bool, s *llmdv1.Signature) {
+	signature := signatureText(s)
+	if blank(text) && signature == "" {
+		return
+	}
+	t.part()
+	e.w.Member("text", text)
+	if thought {
+		e.w.Key("thought")
+		e.w.Bool(true)
+	}
+	e.w.MemberIf("thoughtSignature", signature)
+	e.w.EndObject()
+}
+
+// callPart writes a function call. Of the calls of one step only the first may
+// carry the bypass: Vertex refuses it elsewhere.
+func (e *encoder) callPart(t *turn, c *llmdv1.ToolCall, first bool) {
+	t.part()
+	e.w.Key("functionCall")
+	e.w.BeginObject()
+	if e.model.callIDs() {
+		e.w.MemberIf("id", c.GetId())
+	}
+	e.w.Member("name", c.GetName())
+	e.w.Key("args")
+	if arguments := c.GetArgumentsJson(); arguments != "" {
+		e.w.Raw(arguments)
+	} else {
+		e.w.Raw("{}")
+	}
+	e.w.EndObject()
+	if s := signatureText(c.GetSignature()); first || s != bypassSignature {
+		e.w.MemberIf("thoughtSignature", s)
+	}
+	e.w.EndObject()
+}
+
+// ownPart writes a part of Google's own tools byte for byte. What is said about a
+// whole answer, such as its sources, is no part and has no place in a request.
+func (e *encoder) ownPart(t *turn, c *llmdv1.ProviderContent, field string) error {
+	if isMetadata(c.GetType()) {
+		e.remarks = append(e.remarks, &llmdv1.Diagnostic{
+			Code:    "provider_content.output_only",
+			Message: fmt.Sprintf("%s of an earlier answer is not sent: the API takes no such content", c.GetType()),
+		})
+		return nil
+	}
+	raw := string(c.GetRawJson())
+	if !isObject(raw) {
+		return &adapters.FieldError{Field: field, Detail: "not one JSON object"}
+	}
+	t.place()
+	e.w.Raw(raw)
+	return nil
+}
+
+// results writes the results of one step.
+func (e *encoder) results(first int, group []*llmdv1.Message, calls []*llmdv1.AssistantContent) error {
+	type result struct {
+		*llmdv1.ToolResultMessage
+		index, order int
+		name         string
+	}
+	var list []result
+	for i, m := range group {
+		r := result{m.GetToolResult(), first + i, len(calls), m.GetToolResult().GetToolName()}
+		for order, c := range calls {
+			if c.GetToolCall() != nil && c.GetToolCall().GetId() == r.GetToolCallId() {
+				r.order, r.name = order, c.GetToolCall().GetName()
+				break
+			}
+		}
+		list = append(list, r)
+	}
+	slices.SortStableFunc(list, func(a, b result) int { return a.order - b.order })
+	t := turn{e: e, role: "user"}
+	for _, r := range list {
+		t.part()
+		if err := e.response(r.ToolResultMessage, r.name, r.index); err != nil {
+			return err
+		}
+		e.w.EndObject()
+	}
+	t.end()
+	if e.model.nestedImages() {
+		return nil
+	}
+	// Gemini before 3 reads images in a turn of the user's alone; it must not split
+	// the group.
+	after := turn{e: e, role: "user"}
+	for _, r := range list {
+		if err := e.resultImages(&after, r.ToolResultMessage, r.index); err != nil {
+			return err
+		}
+	}
+	after.end()
+	return nil
+}
+
+// response writes one functionResponse. "output" and "error" are the keys that
+// Google knows.
+//
+// https://ai.google.dev/api/caching#FunctionResponse
+func (e *encoder) response(r *llmdv1.ToolResultMessage, name string, index int) error {
+	e.w.Key("functionResponse")
+	e.w.BeginObject()
+	if e.model.callIDs() {
+		e.w.MemberIf("id", r.GetToolCallId())
+	}
+	e.w.Member("name", name)
+	e.w.Key("response")
+	e.w.BeginObject()
+	key := "output"
+	if r.GetIsError() {
+		key = "error"
+	}
+	e.w.Member(key, resultText(r))
+	e.w.EndObject()
+	if e.model.nestedImages() && hasImages(r) {
+		e.w.Key("parts")
+		e.w.BeginArray()
+		for j, b := range r.GetContent() {
+			if b.GetImage() == nil {
+				continue
+			}
+			e.w.BeginObject()
+			if err := e.image(b.GetImage(), resultImageField(index, j)); err != nil {
+				return err
+			}
+			e.w.EndObject()
+		}
+		e.w.EndArray()
+	}
+	e.w.EndObject()
+	return nil
+}
+
+func (e *encoder) resultImages(t *turn, r *llmdv1.ToolResultMessage, index int) error {
+	if !hasImages(r) {
+		return nil
+	}
+	t.part()
+	e.w.Member("text", "Tool result image:")
+	e.w.EndObject()
+	for j, b := range r.GetContent() {
+		if b.GetImage() == nil {
+			continue
+		}
+		t.part()
+		if err := e.image(b.GetImage(), resultImageField(index, j)); err != nil {
+			return err
+		}
+		e.w.EndObject()
+	}
+	return nil
+}
+
+func resultImageField(message, block int) string {
+	return fmt.Sprintf("generation.context.messages[%d].tool_result.content[%d].image", message, block)
+}
+
+func hasImages(r *llmdv1.ToolResultMessage) bool {
+	return slices.ContainsFunc(r.GetContent(), func(b *llmdv1.ToolResultContent) bool { return b.GetImage() != nil })
+}
+
+// resultText is the text of a result; one that is an image alone says so.
+func resultText(r *llmdv1.ToolResultMessage) string {
+	var texts []string
+	for _, b := range r.GetContent() {
+		if b.GetText() != nil {
+			texts = append(texts, b.GetText().GetText())
+		}
+	}
+	text := strings.Join(texts, "\n")
+	switch {
+	case !blank(text):
+		return text
+	case hasImages(r):
+		return "(see attached image)"
+	}
+	return ""
+}
+
+func blank(s string) bool { return strings.TrimSpace(s) == "" }

@@ -1,0 +1,133 @@
+package google
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/jsonwire"
+	"github.com/llmd-dev/llmd/adapters/profile"
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+)
+
+// leastBudget is the smallest budget that a larger one is shrunk to, and the room
+// that is left for the answer (contract 1.23).
+const leastBudget = 1024
+
+// thinkingConfig is generationConfig.thinkingConfig; the zero value is left out.
+// A request carries a level or a budget, never both.
+type thinkingConfig struct {
+	include bool
+	level   string
+	budget  *int32
+}
+
+func (t *thinkingConfig) write(w *jsonwire.Writer) {
+	if *t == (thinkingConfig{}) {
+		return
+	}
+	w.Key("thinkingConfig")
+	w.BeginObject()
+	if t.include {
+		w.Key("includeThoughts")
+		w.Bool(true)
+	}
+	w.MemberIf("thinkingLevel", t.level)
+	if t.budget != nil {
+		w.Key("thinkingBudget")
+		w.Int(int64(*t.budget))
+	}
+	w.EndObject()
+}
+
+// thinking decides how the model is to think and says so in effective.
+func (e *encoder) thinking(t *thinkingConfig, effective *llmdv1.EffectiveOptions) error {
+	o := e.call.Options
+	switch {
+	case o.Thinking == adapters.ThinkingOff:
+		return e.thinkingOff(t)
+	case o.Thinking == adapters.ThinkingOn && e.model.levels():
+		t.include = true
+		return e.level(t)
+	case o.Thinking == adapters.ThinkingOn:
+		t.include = true
+		return e.budget(t, effective)
+	case o.Summary && !e.call.Model.Reasoning:
+		return e.lacks("reasoning_summary", "generation.reasoning.include_summary", "does not reason")
+	}
+	t.include = o.Summary
+	return nil
+}
+
+func (e *encoder) thinkingOff(t *thinkingConfig) error {
+	word := e.call.Options.EffortWord
+	switch {
+	case !e.call.Model.Reasoning:
+	case e.model.levels() && word != "":
+		t.level = strings.ToUpper(word)
+	case e.model.levels() || e.model.budgets().always:
+		return e.lacks("reasoning_effort", "generation.reasoning.effort", "always thinks")
+	default:
+		t.budget = new(int32)
+	}
+	return nil
+}
+
+// level sets the thinking level. A budget alone is understood by these models
+// too, but not beside a level.
+func (e *encoder) level(t *thinkingConfig) error {
+	o := e.call.Options
+	const budgetField = "generation.reasoning.budget_tokens"
+	switch {
+	case o.BudgetTokens > 0 && o.EffortExplicit:
+		return e.lacks("thinking_budget", budgetField, "takes a thinking level or a budget, not both")
+	case o.BudgetTokens > 0 && e.model.family != "gemini":
+		return e.lacks("thinking_budget", budgetField, "takes no thinking budget")
+	case o.BudgetTokens > 0:
+		t.budget = &o.BudgetTokens
+		return nil
+	case o.EffortWord == "" && o.Effort > llmdv1.ReasoningEffort_REASONING_EFFORT_HIGH:
+		return e.lacks("reasoning_effort", "generation.reasoning.effort", "has no thinking level "+profile.EffortName(o.Effort))
+	}
+	t.level = strings.ToUpper(o.EffortWord)
+	if t.level == "" {
+		t.level = strings.ToUpper(profile.EffortName(o.Effort))
+	}
+	return nil
+}
+
+// budget sets the thinking budget: the caller's, else the effort's.
+func (e *encoder) budget(t *thinkingConfig, effective *llmdv1.EffectiveOptions) error {
+	o, table := e.call.Options, e.model.budgets()
+	n := table.of(o.Effort)
+	if o.BudgetTokens > 0 {
+		n = o.BudgetTokens
+		if n < table.least || table.most > 0 && n > table.most {
+			return e.lacks("thinking_budget", "generation.reasoning.budget_tokens",
+				fmt.Sprintf("takes a thinking budget of %d to %d tokens", table.least, table.most))
+		}
+	}
+	t.budget = &n
+	// The limit of the answer includes its thoughts.
+	limit := o.MaxOutputTokens
+	if limit <= 0 || n < limit {
+		return nil
+	}
+	was := n
+	switch n = limit - leastBudget; {
+	case n >= leastBudget:
+	case table.always:
+		n = table.least
+	default:
+		n, t.include = 0, false
+		effective.ReasoningEffort = llmdv1.ReasoningEffort_REASONING_EFFORT_NONE
+		effective.ReasoningDisabledReason = fmt.Sprintf("max_output_tokens %d leaves no room for thinking", limit)
+		return nil
+	}
+	if n == was {
+		return nil
+	}
+	effective.Adjustments = append(effective.Adjustments,
+		fmt.Sprintf("thinking budget lowered from %d to %d tokens to stay below max_output_tokens %d", was, n, limit))
+	return nil
+}

@@ -1,0 +1,135 @@
+package google
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/llmd-dev/llmd/adapters/jsonwire"
+)
+
+// response is one frame of an answer, a GenerateContentResponse.
+//
+// https://ai.google.dev/api/generate-content#v1beta.GenerateContentResponse
+type response struct {
+	Candidates     []candidate     `json:"candidates"`
+	PromptFeedback *promptFeedback `json:"promptFeedback"`
+	UsageMetadata  *usageMetadata  `json:"usageMetadata"`
+	ModelVersion   string          `json:"modelVersion"`
+	ResponseID     string          `json:"responseId"`
+	Error          json.RawMessage `json:"error"`
+}
+
+type promptFeedback struct {
+	BlockReason        word   `json:"blockReason"`
+	BlockReasonMessage string `json:"blockReasonMessage"`
+}
+
+type candidate struct {
+	Index              int             `json:"index"`
+	Content            content         `json:"content"`
+	FinishReason       word            `json:"finishReason"`
+	FinishMessage      string          `json:"finishMessage"`
+	GroundingMetadata  json.RawMessage `json:"groundingMetadata"`
+	CitationMetadata   json.RawMessage `json:"citationMetadata"`
+	URLContextMetadata json.RawMessage `json:"urlContextMetadata"`
+}
+
+type content struct {
+	Parts []part `json:"parts"`
+}
+
+// part has one of the fields, or is of a kind that has no type here; such a one is
+// read again as raw JSON.
+type part struct {
+	Text             *jsonwire.Text `json:"text"`
+	Thought          bool           `json:"thought"`
+	ThoughtSignature string         `json:"thoughtSignature"`
+	FunctionCall     *functionCall  `json:"functionCall"`
+}
+
+// functionCall is a call, or with PartialArgs or WillContinue a piece of one.
+//
+// https://cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling#streaming-fc
+type functionCall struct {
+	ID           string          `json:"id"`
+	Name         string          `json:"name"`
+	Args         json.RawMessage `json:"args"`
+	PartialArgs  []partialArg    `json:"partialArgs"`
+	WillContinue bool            `json:"willContinue"`
+}
+
+// partialArg is the value, or a piece of the string, at a place in the arguments.
+type partialArg struct {
+	JSONPath     string          `json:"jsonPath"`
+	StringValue  *jsonwire.Text  `json:"stringValue"`
+	NumberValue  json.RawMessage `json:"numberValue"`
+	BoolValue    *bool           `json:"boolValue"`
+	NullValue    json.RawMessage `json:"nullValue"`
+	WillContinue bool            `json:"willContinue"`
+}
+
+type usageMetadata struct {
+	PromptTokenCount        int64           `json:"promptTokenCount"`
+	CachedContentTokenCount int64           `json:"cachedContentTokenCount"`
+	ToolUsePromptTokenCount int64           `json:"toolUsePromptTokenCount"`
+	CandidatesTokenCount    int64           `json:"candidatesTokenCount"`
+	ThoughtsTokenCount      *int64          `json:"thoughtsTokenCount"`
+	PromptTokensDetails     []modalityCount `json:"promptTokensDetails"`
+	ToolUsePromptDetails    []modalityCount `json:"toolUsePromptTokensDetails"`
+	CandidatesTokensDetails []modalityCount `json:"candidatesTokensDetails"`
+	ServiceTier             word            `json:"serviceTier"`
+	TrafficType             word            `json:"trafficType"`
+}
+
+type modalityCount struct {
+	Modality   word  `json:"modality"`
+	TokenCount int64 `json:"tokenCount"`
+}
+
+// word is the name of an enum's value. Some hosts send its number instead, which
+// is kept as digits: what it means depends on the API.
+type word string
+
+// UnmarshalJSON implements json.Unmarshaler. What is neither name nor number says
+// nothing.
+func (w *word) UnmarshalJSON(data []byte) error {
+	*w = ""
+	if data[0] == '"' {
+		var s string
+		err := json.Unmarshal(data, &s)
+		*w = word(s)
+		return err
+	}
+	if _, err := strconv.Atoi(string(data)); err == nil {
+		*w = word(data)
+	}
+	return nil
+}
+
+// name is the word's name, by its number in an enum where it is one.
+func (w word) name(enum []string) string {
+	if n, err := strconv.Atoi(string(w)); err == nil && n >= 0 && n < len(enum) {
+		return enum[n]
+	}
+	return string(w)
+}
+
+// isNumber says whether only the number of an enum's value is known.
+func (w word) isNumber() bool {
+	_, err := strconv.Atoi(string(w))
+	return err == nil
+}
+
+// rawParts reads the parts of a frame's first candidates as raw JSON.
+type rawParts struct {
+	Candidates []struct {
+		Content struct {
+			Parts []json.RawMessage `json:"parts"`
+		} `json:"content"`
+	} `json:"candidates"`
+}
+
+// filled says whether raw JSON is there and is more than null or {}.
+func filled(raw json.RawMessage) bool {
+	return len(raw) > 0 && string(raw) != "null" && string(raw) != "{}"
+}
