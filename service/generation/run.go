@@ -171,7 +171,12 @@ func (r *Run) read(ctx context.Context, a *answer) error {
 		}
 		complete = slices.ContainsFunc(a.sink.Parts, isComplete)
 	}
-	return r.lastParts(a)
+	if err := r.lastParts(a); errors.Is(err, adapters.ErrTruncated) {
+		return a.broken(err)
+	} else if err != nil {
+		return err
+	}
+	return nil
 }
 
 func isComplete(p adapters.Part) bool { return p.Kind == adapters.PartComplete }

@@ -1,0 +1,172 @@
+package transform
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/llmd-dev/llmd/adapters"
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+)
+
+// What stands where an image was. Models are told apart a missing image from one
+// that they overlooked; the URL itself could hold secrets or megabytes.
+const (
+	userImageOmitted   = "(image omitted: model does not support images)"
+	resultImageOmitted = "(tool image omitted: model does not support images)"
+	imageSourceOmitted = "(image omitted: unsupported source)"
+	imageMoved         = "(image attached after the tool results)"
+)
+
+// fitImages replaces images that cannot be sent, and moves those that may not
+// stand where they are.
+func (h *handoff) fitImages() error {
+	for _, t := range h.turns {
+		if err := h.fitTurn(t); err != nil {
+			return err
+		}
+	}
+	if h.Constraints.Images && !h.Constraints.ErrorResultImages {
+		h.moveErrorImages()
+	}
+	return nil
+}
+
+func (h *handoff) fitTurn(t *turn) error {
+	var err error
+	if u := t.user(); u != nil {
+		replaceImages(t, u.GetContent(), t.setUser, userText, func(k int, img *llmdv1.ImageContent) string {
+			rule, text := h.misfit(img, userImageOmitted)
+			err = cmp.Or(err, h.replaced(t, k, "user", rule))
+			return text
+		})
+	}
+	if r := t.result(); r != nil {
+		replaceImages(t, r.GetContent(), t.setResult, resultText, func(k int, img *llmdv1.ImageContent) string {
+			rule, text := h.misfit(img, resultImageOmitted)
+			err = cmp.Or(err, h.replaced(t, k, "tool_result", rule))
+			return text
+		})
+	}
+	return err
+}
+
+// imageBlock is a block of a message that can hold images.
+type imageBlock interface {
+	comparable
+	GetText() *llmdv1.TextContent
+	GetImage() *llmdv1.ImageContent
+}
+
+// replaceImages puts the text that instead gives for an image in its place; none
+// keeps the image. The same text is not repeated for a run of images, nor after
+// one that the caller wrote.
+func replaceImages[B imageBlock](t *turn, content []B, set func([]B), text func(string) B,
+	instead func(int, *llmdv1.ImageContent) string,
+) {
+	e := edit[B]{in: content}
+	last := ""
+	for k, b := range content {
+		words := ""
+		if img := b.GetImage(); img != nil {
+			words = instead(k, img)
+		}
+		switch words {
+		case "":
+			e.put(k, b)
+			last = b.GetText().GetText()
+		case last:
+		default:
+			e.put(k, text(words))
+			last = words
+		}
+	}
+	e.done(t, set)
+}
+
+// misfit says by which rule an image cannot be sent and what stands for it; no
+// rule = it can. omitted is the text for models without images.
+func (h *handoff) misfit(img *llmdv1.ImageContent, omitted string) (rule, text string) {
+	switch {
+	case !h.Constraints.Images:
+		return ruleImagesPlaceholder, omitted
+	case !readable(img):
+		return ruleImagesSource, imageSourceOmitted
+	default:
+		return "", ""
+	}
+}
+
+// replaced reports that an image is replaced by a rule, or refuses by policy.
+func (h *handoff) replaced(t *turn, block int, role, rule string) error {
+	if rule == "" {
+		return nil
+	}
+	detail := "the model does not take images"
+	if rule == ruleImagesSource {
+		detail = "the image is neither bytes nor a data, http or https URL"
+	}
+	if h.Policy.GetUnsupportedImages() == llmdv1.UnsupportedImages_UNSUPPORTED_IMAGES_REJECT {
+		return &adapters.CapabilityError{
+			Capability: "images",
+			Field:      fmt.Sprintf("%s[%d].%s.content[%d].image", fieldMessages, t.at, role, t.origin(block)),
+			Detail:     detail,
+		}
+	}
+	h.reportBlock(t, block, downgraded, rule, detail)
+	return nil
+}
+
+// readable says whether an image has bytes, or a URL that llmd can make bytes of.
+func readable(img *llmdv1.ImageContent) bool {
+	if _, ok := img.GetSource().(*llmdv1.ImageContent_Data); ok {
+		return len(img.GetData()) > 0
+	}
+	uri := img.GetUri()
+	if rest, ok := strings.CutPrefix(uri, "data:"); ok {
+		// Parameters other than base64 have no meaning for images.
+		mime, payload, ok := strings.Cut(rest, ";base64,")
+		return ok && mime != "" && payload != "" && !strings.ContainsAny(mime, ";,")
+	}
+	scheme, rest, ok := strings.Cut(uri, "://")
+	return ok && rest != "" && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
+}
+
+// moveErrorImages moves images out of results that are errors, for APIs that
+// allow only text there: a user turn after all results of the answer shows them.
+func (h *handoff) moveErrorImages() {
+	out := make([]*turn, 0, len(h.turns))
+	var moved []*llmdv1.UserContent
+	flush := func(at int) {
+		if len(moved) > 0 {
+			out = append(out, &turn{at: at, inserted: true, owned: true, msg: userMessage(&llmdv1.UserMessage{Content: moved})})
+			moved = nil
+		}
+	}
+	for _, t := range h.turns {
+		if t.result() == nil {
+			flush(t.at)
+		} else if t.result().GetIsError() {
+			moved = append(moved, h.takeImages(t)...)
+		}
+		out = append(out, t)
+	}
+	flush(len(h.Context.GetMessages()))
+	h.turns = out
+}
+
+// takeImages takes the images out of a result and returns them with a heading.
+func (h *handoff) takeImages(t *turn) []*llmdv1.UserContent {
+	r := t.result()
+	var images []*llmdv1.UserContent
+	replaceImages(t, r.GetContent(), t.setResult, resultText, func(k int, img *llmdv1.ImageContent) string {
+		h.reportBlock(t, k, rewritten, ruleImagesErrorResult, "shown in a user turn after the results")
+		images = append(images, &llmdv1.UserContent{Block: &llmdv1.UserContent_Image{Image: img}})
+		return imageMoved
+	})
+	if len(images) == 0 {
+		return nil
+	}
+	heading := fmt.Sprintf("Images from the error result of tool call %s (%s):", r.GetToolCallId(), r.GetToolName())
+	return append([]*llmdv1.UserContent{userText(heading)}, images...)
+}

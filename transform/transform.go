@@ -1,0 +1,98 @@
+package transform
+
+import (
+	"fmt"
+
+	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/profile"
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+)
+
+// fieldMessages is the request's field that errors are about.
+const fieldMessages = "generation.context.messages"
+
+// Input is a conversation and where it is to go. It is only read.
+type Input struct {
+	// Context is the conversation.
+	Context *llmdv1.Context
+	// Model is the target.
+	Model *profile.Model
+	// Constraints is what the target's API asks of a history.
+	Constraints adapters.Constraints
+	// Policy is the caller's choice where there is one; nil = the defaults.
+	Policy *llmdv1.HandoffPolicy
+}
+
+// Result is the conversation as it is sent.
+type Result struct {
+	// Context shares with the caller's what needed no change.
+	Context *llmdv1.Context
+	// Changes is every difference, by place in the caller's history.
+	Changes []*llmdv1.HandoffChange
+}
+
+// LossError means that a strict hand-off would have lost content.
+type LossError struct {
+	// Changes are the losses: what would be dropped or downgraded.
+	Changes []*llmdv1.HandoffChange
+}
+
+// Error counts the losses.
+func (e *LossError) Error() string {
+	return fmt.Sprintf("transform: the hand-off would lose content in %d places", len(e.Changes))
+}
+
+// handoff is one hand-off under way.
+type handoff struct {
+	Input
+	turns   []*turn
+	changes []*llmdv1.HandoffChange
+}
+
+// Apply hands a conversation off. Its errors are
+//
+//   - a [*LossError] if the policy is strict and something would be lost,
+//   - an [*adapters.CapabilityError] for an image that the target cannot take if
+//     the policy rejects those, and for a last turn that is the assistant's where
+//     the target cannot continue it,
+//   - an [*adapters.FieldError] if there is nothing to send.
+//
+// It takes time in proportion to the size of the history.
+func Apply(in Input) (*Result, error) {
+	h := &handoff{Input: in, turns: load(in.Context)}
+	// The order matters: a pass may rely on what the ones before it have made
+	// true. Turns go before their blocks are looked at, calls before their
+	// results are paired, and places in the order of turns come last, because
+	// everything before may take a turn away.
+	h.dropAborted()
+	h.cleanBlocks()
+	h.pairResults()
+	h.assignIDs()
+	if err := h.fitImages(); err != nil {
+		return nil, err
+	}
+	h.spellErrors()
+	h.dropBlankText()
+	h.arrangeTurns()
+
+	sortChanges(h.changes)
+	if h.Policy.GetStrict() {
+		if lost := losses(h.changes); len(lost) > 0 {
+			return nil, &LossError{Changes: lost}
+		}
+	}
+	if err := h.checkEnd(); err != nil {
+		return nil, err
+	}
+	return &Result{Context: h.store(), Changes: h.changes}, nil
+}
+
+// store is the context of the turns as they are now.
+func (h *handoff) store() *llmdv1.Context {
+	out := shallow(h.Context)
+	out.Messages = make([]*llmdv1.Message, len(h.turns))
+	for i, t := range h.turns {
+		out.Messages[i] = t.msg
+	}
+	return out
+}
