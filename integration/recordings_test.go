@@ -20,6 +20,9 @@ import (
 var recordedAPIs = []struct{ folder, api, base string }{
 	{"anthropic-messages", "anthropic-messages", ""},
 	{"openai-completions", "openai-completions", "/v1"},
+	{"openai-responses", "openai-responses", "/v1"},
+	{"google-generative-ai", "google-generative-ai", ""},
+	{"google-vertex", "google-vertex", ""},
 }
 
 // recording is one recorded answer with what an independent reader made of it.
@@ -440,4 +443,3 @@ func TestRecordingsComplete(t *testing.T) {
 		}
 	}
 }
-

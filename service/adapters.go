@@ -4,7 +4,9 @@ import (
 	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/anthropic"
 	"github.com/llmd-dev/llmd/adapters/faux"
+	"github.com/llmd-dev/llmd/adapters/google"
 	"github.com/llmd-dev/llmd/adapters/openaichat"
+	"github.com/llmd-dev/llmd/adapters/openairesponses"
 )
 
 // wireAPIs is every wire API that llmd speaks: a new one is a folder below
@@ -13,7 +15,11 @@ func wireAPIs() []adapters.Adapter {
 	return []adapters.Adapter{
 		anthropic.New(),
 		faux.New(),
+		google.New(),
+		google.NewVertex(),
 		openaichat.New(),
+		openairesponses.New(),
+		openairesponses.NewAzure(),
 	}
 }
 

@@ -46,7 +46,7 @@ func ParseOverlay(node *yaml.Node) (Overlay, error) {
 	return Overlay{entries: node.Content}, nil
 }
 
-// IsZero: the overlay changes nothing.
+// IsZero says whether the overlay changes nothing.
 func (o Overlay) IsZero() bool { return len(o.entries) == 0 }
 
 // Apply lays the named keys over c.
@@ -62,8 +62,8 @@ func (o Overlay) Apply(c *Compat) {
 func CompatKeys() []string {
 	t := reflect.TypeFor[Compat]()
 	keys := make([]string, 0, t.NumField())
-	for i := range t.NumField() {
-		keys = append(keys, t.Field(i).Tag.Get("yaml"))
+	for f := range t.Fields() {
+		keys = append(keys, f.Tag.Get("yaml"))
 	}
 	return keys
 }
@@ -75,9 +75,7 @@ func CompatKind(key string) string {
 	if words := flagWords(key); words != nil {
 		return "one of: " + strings.Join(words, ", ")
 	}
-	t := reflect.TypeFor[Compat]()
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range reflect.TypeFor[Compat]().Fields() {
 		if f.Tag.Get("yaml") != key {
 			continue
 		}
@@ -125,7 +123,8 @@ func checkFlag(key, value *yaml.Node) error {
 		return &KeyError{Line: key.Line, Key: key.Value, Problem: "unknown flag" + didYouMean(key.Value)}
 	}
 	problem := &KeyError{Line: value.Line, Key: key.Value, Problem: "must be " + kind}
-	if value.Tag == "!!null" {
+	// The YAML package takes nothing for any zero and texts like "yes" for true.
+	if value.Tag == "!!null" || kind == "true or false" && value.Tag != "!!bool" {
 		return problem
 	}
 	if words := flagWords(key.Value); words != nil && !slices.Contains(words, value.Value) {

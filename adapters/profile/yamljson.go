@@ -94,40 +94,37 @@ func appendJSON(b []byte, node *yaml.Node, depth int) ([]byte, error) {
 	if depth == 0 {
 		return b, &KeyError{Line: node.Line, Problem: "is nested too deeply"}
 	}
-	switch node.Kind {
-	case yaml.MappingNode:
-		b = append(b, '{')
-		for i := 0; i+1 < len(node.Content); i += 2 {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			key := node.Content[i]
-			if key.Kind != yaml.ScalarNode || key.Tag == "!!merge" {
-				return b, &KeyError{Line: key.Line, Problem: "keys must be plain texts"}
-			}
-			b = append(appendJSONString(b, key.Value), ':')
-			var err error
-			if b, err = appendJSON(b, node.Content[i+1], depth-1); err != nil {
-				return b, err
-			}
-		}
-		return append(b, '}'), nil
-	case yaml.SequenceNode:
-		b = append(b, '[')
-		for i, item := range node.Content {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			var err error
-			if b, err = appendJSON(b, item, depth-1); err != nil {
-				return b, err
-			}
-		}
-		return append(b, ']'), nil
-	case yaml.ScalarNode:
+	if node.Kind == yaml.ScalarNode {
 		return appendJSONScalar(b, node)
 	}
-	return b, &KeyError{Line: node.Line, Problem: "cannot be written as JSON"}
+	// A mapping is keys and values in turn, a list is values only.
+	mapping := node.Kind == yaml.MappingNode
+	if !mapping && node.Kind != yaml.SequenceNode {
+		return b, &KeyError{Line: node.Line, Problem: "cannot be written as JSON"}
+	}
+	open, end := byte('['), byte(']')
+	if mapping {
+		open, end = '{', '}'
+	}
+	b = append(b, open)
+	for i, item := range node.Content {
+		isKey := mapping && i%2 == 0
+		if i > 0 && (isKey || !mapping) {
+			b = append(b, ',')
+		}
+		if isKey {
+			if item.Kind != yaml.ScalarNode || item.Tag == "!!merge" {
+				return b, &KeyError{Line: item.Line, Problem: "keys must be plain texts"}
+			}
+			b = append(appendJSONString(b, item.Value), ':')
+			continue
+		}
+		var err error
+		if b, err = appendJSON(b, item, depth-1); err != nil {
+			return b, err
+		}
+	}
+	return append(b, end), nil
 }
 
 func appendJSONScalar(b []byte, node *yaml.Node) ([]byte, error) {

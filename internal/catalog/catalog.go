@@ -6,26 +6,24 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/llmd-dev/llmd/adapters/profile"
 	"github.com/llmd-dev/llmd/internal/config"
 )
 
-// The built-in providers, written by hand, and their models, which tools/catalogue
-// writes.
-var (
-	//go:embed builtin.yaml
-	builtinYAML []byte
-	//go:embed models.yaml
-	modelsYAML []byte
-)
+// The built-in providers.
+//
+//go:embed builtin.yaml
+var builtinYAML []byte
 
 // Catalog is what this llmd can reach. It never changes and is safe for
 // concurrent use.
 type Catalog struct {
 	providers []*Provider // by id
 	byID      map[string]*Provider
-	aliases   map[string]*profile.Model // unique among providers
+	// aliases are those that only one provider has.
+	aliases func() map[string]*profile.Model
 }
 
 // Load lays a configuration over what is built in. env finds keys and places; it
@@ -60,17 +58,13 @@ func Load(file *config.File, env config.Env) (*Catalog, error) {
 		c.providers = append(c.providers, p)
 		c.byID[p.ID] = p
 	}
-	c.indexAliases()
+	c.aliases = sync.OnceValue(c.uniqueAliases)
 	return c, nil
 }
 
-// builtinEntries reads the built-in providers and adds the listed models to them.
+// builtinEntries reads the built-in providers.
 func builtinEntries() (map[string]*entry, error) {
 	builtin, err := config.ParseTemplate("builtin.yaml", builtinYAML)
-	if err != nil {
-		return nil, err
-	}
-	models, err := config.ParseTemplate("models.yaml", modelsYAML)
 	if err != nil {
 		return nil, err
 	}
@@ -79,31 +73,23 @@ func builtinEntries() (map[string]*entry, error) {
 		p := &builtin.Providers[i]
 		entries[p.ID] = &entry{builtin: p}
 	}
-	for i := range models.Providers {
-		p := &models.Providers[i]
-		if e := entries[p.ID]; e != nil {
-			e.listed = p.Compat
-			e.builtin.Models = append(e.builtin.Models, p.Models...)
-		}
-	}
 	return entries, nil
 }
 
-// indexAliases makes aliases work without their provider where only one provider
+// uniqueAliases makes aliases work without their provider where only one provider
 // has them.
-func (c *Catalog) indexAliases() {
-	c.aliases = map[string]*profile.Model{}
-	for _, p := range c.providers {
-		for _, m := range p.models {
-			for _, alias := range m.Aliases {
-				if _, taken := c.aliases[alias]; taken {
-					c.aliases[alias] = nil
-					continue
-				}
-				c.aliases[alias] = m
+func (c *Catalog) uniqueAliases() map[string]*profile.Model {
+	unique := map[string]*profile.Model{}
+	for _, m := range c.Models("") {
+		for _, alias := range m.Aliases {
+			if _, taken := unique[alias]; taken {
+				unique[alias] = nil
+				continue
 			}
+			unique[alias] = m
 		}
 	}
+	return unique
 }
 
 // Providers are all providers, sorted by id.
@@ -121,7 +107,7 @@ func (c *Catalog) Models(provider string) []*profile.Model {
 	var all []*profile.Model
 	for _, p := range c.providers {
 		if provider == "" || p.ID == provider {
-			all = append(all, p.models...)
+			all = append(all, p.list().models...)
 		}
 	}
 	slices.SortFunc(all, func(a, b *profile.Model) int {
@@ -137,7 +123,7 @@ func (c *Catalog) Models(provider string) []*profile.Model {
 func (c *Catalog) Resolve(name string) (*profile.Model, *Provider, error) {
 	id, model, ok := splitName(name)
 	if !ok {
-		if m := c.aliases[name]; m != nil {
+		if m := c.aliases()[name]; m != nil {
 			return m, c.byID[m.Provider], nil
 		}
 		return nil, nil, c.unknownModel(name, "", name)
@@ -146,11 +132,11 @@ func (c *Catalog) Resolve(name string) (*profile.Model, *Provider, error) {
 	if p == nil {
 		return nil, nil, c.unknownProvider(name, id)
 	}
-	if m := p.byName[model]; m != nil {
+	if m := p.list().byName[model]; m != nil {
 		return m, p, nil
 	}
 	if p.AllowUnlisted && model != "" {
-		return p.unlisted(model), p, nil
+		return p.list().unlisted(model), p, nil
 	}
 	return nil, nil, c.unknownModel(name, id, model)
 }

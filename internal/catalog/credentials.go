@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/llmd-dev/llmd/internal/config"
@@ -61,26 +62,27 @@ func (e *entry) credentials(file string, p *Provider, env config.Env) error {
 	if e.fromEnvironment(p, env) {
 		return nil
 	}
-	switch p.Auth {
-	case AuthAWS:
+	if p.Auth == AuthAWS {
 		p.chain("AWS default chain", e.user != nil || hasAWS(env),
 			"set AWS_PROFILE, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK")
-	case AuthGoogle:
+		return nil
+	}
+	if p.Auth == AuthGoogle {
 		p.chain("Google application default credentials", e.user != nil || hasGoogle(env),
 			"run gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS")
-	default:
-		e.withoutKey(p)
+		return nil
 	}
+	e.withoutKey(p)
 	return nil
 }
 
 // use takes a key. Where the cloud's own chain is usual, a key replaces it.
 func (p *Provider) use(key config.Secret, source string) {
 	p.Key, p.CredentialsSource = key, source
-	switch p.Auth {
-	case AuthAWS:
+	if p.Auth == AuthAWS {
 		p.Auth = AuthBearer
-	case AuthGoogle:
+	}
+	if p.Auth == AuthGoogle {
 		p.Auth = AuthGoogleAPIKey
 	}
 }
@@ -132,7 +134,7 @@ func (e *entry) withoutKey(p *Provider) {
 		}
 	}
 	bearers, keys := e.keyNames()
-	names := append(bearers, keys...)
+	names := slices.Concat(bearers, keys)
 	if len(names) == 0 {
 		p.Auth, p.CredentialsSource = AuthNone, "not needed"
 		return
@@ -146,7 +148,7 @@ func readKey(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	text, err := io.ReadAll(io.LimitReader(f, maxKeyFileBytes+1))
 	if err != nil {
 		return "", err

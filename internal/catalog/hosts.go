@@ -7,8 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/llmd-dev/llmd/adapters/profile"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/llmd-dev/llmd/adapters/profile"
 )
 
 //go:embed hosts.yaml

@@ -137,8 +137,8 @@ func (p *Provider) azure(env config.Env) (missing []string) {
 	}
 	p.BaseURL = u.String()
 	for pair := range strings.SplitSeq(first(env, "AZURE_OPENAI_DEPLOYMENT_NAME_MAP"), ",") {
-		model, name, ok := strings.Cut(strings.TrimSpace(pair), "=")
-		if ok && model != "" && name != "" {
+		model, name, _ := strings.Cut(pair, "=")
+		if model, name = strings.TrimSpace(model), strings.TrimSpace(name); model != "" && name != "" {
 			p.deployments = append(p.deployments, config.Deployment{Model: model, Name: name})
 		}
 	}

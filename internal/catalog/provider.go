@@ -32,7 +32,8 @@ type Provider struct {
 	// BaseURL is where requests go, without a trailing slash. It is empty where
 	// what it is made of is missing.
 	BaseURL string
-	// Headers are added to every request, in this order, over llmd's own.
+	// Headers are added to every request, in this order, over llmd's own; of two
+	// with one name the later holds.
 	Headers []config.Header
 	// Auth is how Key is sent.
 	Auth Auth
@@ -57,11 +58,7 @@ type Provider struct {
 	Builtin bool
 
 	deployments []config.Deployment
-	models      []*profile.Model
-	byName      map[string]*profile.Model
-	endpoint    string
-	// compatFor resolves the flags of a model, described or not.
-	compatFor func(api, id string, model, change *config.Model) profile.Compat
+	list        func() *modelList
 }
 
 // Deployment is the name by which Azure knows a model: the configured one, or the

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/llmd-dev/llmd/adapters/profile"
-	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 	"github.com/llmd-dev/llmd/internal/config"
 )
 
@@ -28,8 +28,6 @@ const (
 // nil, not both.
 type entry struct {
 	builtin, user *config.Provider
-	// listed are the host's flags as the model list has them.
-	listed profile.Overlay
 }
 
 // part is the provider's part, never nil.
@@ -50,7 +48,6 @@ func (e *entry) resolve(file string, hosts []hostRule, env config.Env) (*Provide
 		APIVersion:  cmp.Or(user.APIVersion, builtin.APIVersion, "v1"),
 		Builtin:     e.builtin != nil,
 		deployments: user.Deployments,
-		endpoint:    user.Endpoint,
 	}
 	if p.API == "" {
 		return nil, e.missing(file, "api", "is missing: say which API this provider speaks, such as openai-completions")
@@ -71,7 +68,7 @@ func (e *entry) resolve(file string, hosts []hostRule, env config.Env) (*Provide
 		p.Configured = false
 		p.Missing = strings.Join(places, "; ")
 	}
-	e.models(p, hosts)
+	p.list = e.models(p, hosts)
 	return p, nil
 }
 
@@ -82,111 +79,15 @@ func (e *entry) missing(file, key, problem string) error {
 	}
 }
 
-// models puts the provider's models together.
-func (e *entry) models(p *Provider, hosts []hostRule) {
-	builtin, user := part(e.builtin), part(e.user)
-	p.compatFor = func(api, id string, model, change *config.Model) profile.Compat {
-		c := profile.Defaults(api)
-		for _, rule := range hosts {
-			if rule.matches(p.ID, p.BaseURL, api, id) {
-				rule.compat.Apply(&c)
-			}
+// models says how the provider's models are put together, once they are asked
+// for: the built-in lists are long, and most providers are never asked.
+func (e *entry) models(p *Provider, hosts []hostRule) func() *modelList {
+	return sync.OnceValue(func() *modelList {
+		l := &modelList{entry: e, provider: p, hosts: hosts, byName: map[string]*profile.Model{}}
+		if e.builtin != nil {
+			l.builtin, l.flags = builtinModels(e.builtin)
 		}
-		for _, overlay := range []profile.Overlay{e.listed, builtin.Compat, model.Compat, user.Compat, change.Compat} {
-			overlay.Apply(&c)
-		}
-		return c
-	}
-	changes := map[string]*config.Model{}
-	for i := range user.Models {
-		changes[user.Models[i].ID] = &user.Models[i]
-	}
-	p.byName = map[string]*profile.Model{}
-	for i := range builtin.Models {
-		m := &builtin.Models[i]
-		change, source := changes[m.ID], sourceConfiguration
-		if change == nil {
-			change, source = &config.Model{}, sourceBuiltin
-		}
-		delete(changes, m.ID)
-		p.add(p.model(m, change, user.API, source))
-	}
-	for i := range user.Models {
-		if m := &user.Models[i]; changes[m.ID] != nil {
-			p.add(p.model(named(builtin.Models, m.ID), m, user.API, sourceConfiguration))
-		}
-	}
-	slices.SortFunc(p.models, func(a, b *profile.Model) int { return cmp.Compare(a.ID, b.ID) })
-	for _, m := range p.models {
-		for _, alias := range m.Aliases {
-			if p.byName[alias] == nil {
-				p.byName[alias] = m
-			}
-		}
-	}
-}
-
-// named is the built-in description of the model with this alias, under the alias
-// as its id; an empty one if there is none.
-func named(models []config.Model, alias string) *config.Model {
-	for _, m := range models {
-		if slices.Contains(m.Aliases, alias) {
-			m.ID, m.Aliases = alias, nil
-			return &m
-		}
-	}
-	return &config.Model{ID: alias}
-}
-
-func (p *Provider) add(m *profile.Model) {
-	p.models = append(p.models, m)
-	p.byName[m.ID] = m
-}
-
-// model lays a change over a built-in description. An API that the user set for
-// the whole provider wins over the built-in one of a single model.
-func (p *Provider) model(m, change *config.Model, userAPI, source string) *profile.Model {
-	api := cmp.Or(change.API, userAPI, m.API, p.API)
-	out := &profile.Model{
-		ID:            m.ID,
-		Provider:      p.ID,
-		API:           api,
-		DisplayName:   cmp.Or(change.DisplayName, m.DisplayName),
-		Aliases:       m.Aliases,
-		BaseURL:       p.BaseURL,
-		Endpoint:      p.endpoint,
-		Efforts:       m.Efforts,
-		Input:         m.Input,
-		ContextWindow: cmp.Or(change.ContextWindow, m.ContextWindow, defaultContextWindow),
-		MaxOutput:     cmp.Or(change.MaxOutput, m.MaxOutput, defaultMaxOutput),
-		Pricing:       m.Pricing,
-		Compat:        p.compatFor(api, m.ID, m, change),
-		Source:        source,
-	}
-	for _, reasoning := range []*bool{m.Reasoning, change.Reasoning} {
-		if reasoning != nil {
-			out.Reasoning = *reasoning
-		}
-	}
-	if change.Aliases != nil {
-		out.Aliases = change.Aliases
-	}
-	if change.Efforts != nil {
-		out.Efforts = change.Efforts
-	}
-	if change.Input != nil {
-		out.Input = change.Input
-	}
-	if len(out.Input) == 0 {
-		out.Input = []llmdv1.Modality{llmdv1.Modality_MODALITY_TEXT}
-	}
-	if change.Pricing != nil {
-		out.Pricing = change.Pricing
-	}
-	return out
-}
-
-// unlisted describes a model that nobody described.
-func (p *Provider) unlisted(id string) *profile.Model {
-	return p.model(&config.Model{ID: id}, &config.Model{}, "", sourceDefault)
+		l.describe()
+		return l
+	})
 }

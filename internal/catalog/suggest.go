@@ -10,7 +10,7 @@ import (
 // maxSuggestions is how many near misses an error names.
 const maxSuggestions = 5
 
-// UnknownProviderError: no provider has this id.
+// UnknownProviderError means that no provider has this id.
 type UnknownProviderError struct {
 	// Name is what was asked for, Provider the part before the slash.
 	Name, Provider string
@@ -22,7 +22,8 @@ func (e *UnknownProviderError) Error() string {
 	return fmt.Sprintf("catalog: there is no provider %q%s", clip(e.Provider), didYouMean(e.Suggestions))
 }
 
-// UnknownModelError: the provider has no such model, or no provider was named.
+// UnknownModelError means that the provider has no such model, or that no
+// provider was named.
 type UnknownModelError struct {
 	// Name is what was asked for.
 	Name string
@@ -57,16 +58,20 @@ func clip(s string) string {
 
 func (c *Catalog) unknownProvider(name, provider string) error {
 	e := &UnknownProviderError{Name: name, Provider: provider}
+	// An aggregator's id without the aggregator: mistralai/x is a model of
+	// openrouter.
+	e.Suggestions = c.namesOf(name)
+	_, model, _ := splitName(name)
 	var near ranking
 	for _, p := range c.providers {
+		if p.list().byName[model] != nil {
+			near.addAs(p.ID+"/"+model, p.ID, provider)
+			continue
+		}
 		near.add(p.ID, provider)
 	}
-	e.Suggestions = near.best()
-	if len(e.Suggestions) == 0 {
-		// An aggregator's id without the aggregator: anthropic... are providers
-		// of their own, but mistralai/x is a model of openrouter.
-		e.Suggestions = c.namesOf(name)
-	}
+	e.Suggestions = append(e.Suggestions, near.best()...)
+	e.Suggestions = e.Suggestions[:min(len(e.Suggestions), maxSuggestions)]
 	return e
 }
 
@@ -93,7 +98,7 @@ func (c *Catalog) unknownModel(name, provider, model string) error {
 func (c *Catalog) namesOf(model string) []string {
 	var configured, others []string
 	for _, p := range c.providers {
-		m := p.byName[model]
+		m := p.list().byName[model]
 		switch {
 		case m == nil:
 		case p.Configured:
@@ -102,7 +107,7 @@ func (c *Catalog) namesOf(model string) []string {
 			others = append(others, p.ID+"/"+model)
 		}
 	}
-	all := append(configured, others...)
+	all := slices.Concat(configured, others)
 	return all[:min(len(all), maxSuggestions)]
 }
 

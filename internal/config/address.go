@@ -19,7 +19,7 @@ type Address struct {
 // String is the address as it is written in the file.
 func (a Address) String() string { return a.Network + "://" + a.Address }
 
-// Local: only this machine can reach it.
+// Local says whether only this machine can reach the address.
 func (a Address) Local() bool {
 	if a.Network == "unix" {
 		return true

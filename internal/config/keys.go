@@ -3,8 +3,9 @@ package config
 import (
 	"strings"
 
-	"github.com/llmd-dev/llmd/adapters/profile"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/llmd-dev/llmd/adapters/profile"
 )
 
 // Key documents one key of the configuration.

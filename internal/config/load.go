@@ -45,7 +45,7 @@ func readFile(path string) ([]byte, error) {
 	if err != nil {
 		return nil, &ParseError{File: path, Problem: cause(err)}
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	text, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
 	if err != nil {
 		return nil, &ParseError{File: path, Problem: cause(err)}

@@ -3,9 +3,10 @@ package config
 import (
 	"slices"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/llmd-dev/llmd/adapters/profile"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
-	"go.yaml.in/yaml/v3"
 )
 
 func modelKeys(m *Model) []key {

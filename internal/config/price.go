@@ -4,22 +4,23 @@ import (
 	"strconv"
 	"strings"
 
-	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 	"go.yaml.in/yaml/v3"
+
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
 // rates are the four prices that Pricing and its tiers share.
 type rates struct{ input, cacheRead, cacheWrite, output *int64 }
 
 func rateKeys(r rates) []key {
-	rate := func(name, def, doc string, target *int64) key {
-		return key{name: name, kind: "decimal", def: def, doc: doc, read: func(v value) { v.price(target) }}
+	rate := func(name, doc string, target *int64) key {
+		return key{name: name, kind: "decimal", def: "0", doc: doc, read: func(v value) { v.price(target) }}
 	}
 	return []key{
-		rate("input", "0", "Input tokens that were not cached.", r.input),
-		rate("cache_read", "0", "Tokens read from the prompt cache.", r.cacheRead),
-		rate("cache_write", "0", "Tokens written to the prompt cache; one-hour writes cost twice the input price.", r.cacheWrite),
-		rate("output", "0", "Output tokens, thinking included.", r.output),
+		rate("input", "Input tokens that were not cached.", r.input),
+		rate("cache_read", "Tokens read from the prompt cache.", r.cacheRead),
+		rate("cache_write", "Tokens written to the prompt cache; one-hour writes cost twice the input price.", r.cacheWrite),
+		rate("output", "Output tokens, thinking included.", r.output),
 	}
 }
 

@@ -6,8 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/llmd-dev/llmd/adapters/profile"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/llmd-dev/llmd/adapters/profile"
 )
 
 // APIs are the ids of the wire APIs that a provider can speak.

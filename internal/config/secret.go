@@ -15,7 +15,7 @@ func NewSecret(text string) Secret { return Secret{text: text} }
 // Reveal is the text itself.
 func (s Secret) Reveal() string { return s.text }
 
-// IsZero: there is no secret.
+// IsZero says whether there is no secret.
 func (s Secret) IsZero() bool { return s.text == "" }
 
 // String is "REDACTED", or empty when there is nothing to hide.

@@ -10,8 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/llmd-dev/llmd/adapters/profile"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/llmd-dev/llmd/adapters/profile"
 )
 
 // reader collects the mistakes of one file.

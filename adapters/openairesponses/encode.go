@@ -1,0 +1,152 @@
+package openairesponses
+
+import (
+	"cmp"
+	"net/http"
+	"strings"
+
+	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/frame"
+	"github.com/llmd-dev/llmd/adapters/jsonwire"
+	"github.com/llmd-dev/llmd/adapters/profile"
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+)
+
+// maxID is the longest id that OpenAI takes for anything.
+const maxID = 64
+
+// Adapter implements [adapters.Adapter], for OpenAI or for Azure.
+type Adapter struct{ api string }
+
+var _ adapters.Adapter = (*Adapter)(nil)
+
+// New returns the adapter for "openai-responses".
+func New() *Adapter { return &Adapter{api: apiOpenAI} }
+
+// NewAzure returns the adapter for "azure-openai-responses". Azure's v1 API has
+// OpenAI's path and body; it knows models by the names of their deployments.
+// https://learn.microsoft.com/azure/ai-foundry/openai/how-to/responses
+func NewAzure() *Adapter { return &Adapter{api: apiAzure} }
+
+// API implements [adapters.Adapter].
+func (a *Adapter) API() string { return a.api }
+
+// Framing implements [adapters.Adapter].
+func (*Adapter) Framing() frame.Kind { return frame.SSE }
+
+// Constraints implements [adapters.Adapter]. Turns are no concept of this API: they
+// may be adjacent and in any order, but the last one cannot be continued.
+func (*Adapter) Constraints(m *profile.Model) adapters.Constraints {
+	return adapters.Constraints{
+		ToolCallIDs:       adapters.IDRule{MaxLen: maxID, WordChars: true},
+		Images:            m.TakesImages(),
+		ErrorResultImages: true,
+		SignatureFormats:  []string{formatReasoning, formatMessage, formatItemID},
+		ProviderContent:   true,
+	}
+}
+
+// Encode implements [adapters.Adapter].
+func (a *Adapter) Encode(call *adapters.Call) (*adapters.Request, error) {
+	e := &encoder{
+		call:   call,
+		azure:  a.api == apiAzure,
+		compat: &call.Model.Compat,
+		opts:   call.Options,
+		config: call.Generation.GetConfig(),
+		effect: call.Options.Effective(call.Generation),
+	}
+	body, err := e.body()
+	if err != nil {
+		return nil, err
+	}
+	return &adapters.Request{
+		Path: "/responses", Header: e.header(), Body: body, Effective: e.effect, Changes: e.changes,
+	}, nil
+}
+
+// encoder writes one request.
+type encoder struct {
+	call    *adapters.Call
+	azure   bool
+	compat  *profile.Compat
+	opts    *adapters.Options
+	config  *llmdv1.GenerationConfig
+	effect  *llmdv1.EffectiveOptions
+	changes []*llmdv1.HandoffChange
+	w       jsonwire.Writer
+}
+
+// body writes what is stable over a conversation first and the items last, so that
+// a provider's prompt cache finds the same prefix again.
+// https://platform.openai.com/docs/api-reference/responses/create
+func (e *encoder) body() ([]byte, error) {
+	w := &e.w
+	w.BeginObject()
+	w.Member("model", cmp.Or(e.call.Model.WireModel, e.call.Model.ID))
+	w.Key("stream")
+	w.Bool(true)
+	w.Key("store")
+	w.Bool(false)
+	for _, write := range []func() error{e.sampling, e.reasoning, e.text, e.serviceTier, e.caching, e.tools, e.input} {
+		if err := write(); err != nil {
+			return nil, err
+		}
+	}
+	w.EndObject()
+	return e.providerOptions(w.Bytes())
+}
+
+// providerOptions lays the caller's own options over the body. They cannot turn
+// streaming off.
+func (e *encoder) providerOptions(body []byte) ([]byte, error) {
+	provider := e.call.Model.Provider
+	options, ok := e.call.Generation.GetProviderOptionsJson()[provider]
+	if !ok {
+		return body, nil
+	}
+	merged, err := jsonwire.Merge(body, []byte(options))
+	if err == nil {
+		merged, err = jsonwire.Merge(merged, []byte(`{"stream":true}`))
+	}
+	if err != nil {
+		return nil, &adapters.FieldError{
+			Field: "generation.provider_options_json[" + provider + "]", Detail: "not one JSON object",
+		}
+	}
+	return merged, nil
+}
+
+// header names the body, and the session: hosts keep one on the same machine, where
+// its prompt is cached.
+func (e *encoder) header() http.Header {
+	h := http.Header{"Content-Type": {"application/json"}, "Accept": {"text/event-stream"}}
+	key := headerValue(e.cacheKey())
+	if e.azure || key == "" {
+		return h
+	}
+	switch e.compat.SessionAffinityFormat {
+	case "openrouter":
+		h.Set("X-Session-Id", key)
+	case "openai-nosession":
+		h.Set("X-Client-Request-Id", key)
+	default:
+		h.Set("Session-Id", key)
+		h.Set("X-Client-Request-Id", key)
+	}
+	return h
+}
+
+// headerValue keeps of a key what may stand in a header.
+func headerValue(key string) string {
+	return strings.Map(func(r rune) rune {
+		if r <= ' ' || r > '~' {
+			return '_'
+		}
+		return r
+	}, key)
+}
+
+func unsupported(capability, field, detail string) error {
+	return &adapters.CapabilityError{Capability: capability, Field: field, Detail: detail}
+}

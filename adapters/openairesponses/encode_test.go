@@ -1,0 +1,468 @@
+package openairesponses
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/frame"
+	"github.com/llmd-dev/llmd/adapters/profile"
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+)
+
+// gpt is a model with all that the API can do; change may take some of it away.
+func gpt(change ...func(*profile.Model)) *profile.Model {
+	m := &profile.Model{
+		ID: "gpt-5", Provider: "openai", API: apiOpenAI, Reasoning: true, Compat: profile.Defaults(apiOpenAI),
+		Input: []llmdv1.Modality{llmdv1.Modality_MODALITY_TEXT, llmdv1.Modality_MODALITY_IMAGE},
+	}
+	m.Compat.SupportsStrictMode, m.Compat.SupportsServiceTier, m.Compat.SupportsVerbosity = true, true, true
+	for _, c := range change {
+		c(m)
+	}
+	return m
+}
+
+func user(s string) *llmdv1.Message {
+	return &llmdv1.Message{Message: &llmdv1.Message_User{User: &llmdv1.UserMessage{Content: []*llmdv1.UserContent{
+		{Block: &llmdv1.UserContent_Text{Text: &llmdv1.TextContent{Text: s}}},
+	}}}}
+}
+
+// ask is a request with one question; change adds to it.
+func ask(change ...func(*llmdv1.Generation)) *llmdv1.Generation {
+	g := &llmdv1.Generation{Context: &llmdv1.Context{Messages: []*llmdv1.Message{user("Hi")}}, Config: &llmdv1.GenerationConfig{}}
+	for _, c := range change {
+		c(g)
+	}
+	return g
+}
+
+func config(f func(*llmdv1.GenerationConfig)) func(*llmdv1.Generation) {
+	return func(g *llmdv1.Generation) { f(g.Config) }
+}
+
+func effort(e llmdv1.ReasoningEffort) func(*llmdv1.Generation) {
+	return func(g *llmdv1.Generation) { g.Reasoning = &llmdv1.ReasoningConfig{Effort: e} }
+}
+
+func tool(schema string, strict llmdv1.StrictMode) func(*llmdv1.Generation) {
+	return func(g *llmdv1.Generation) {
+		g.Context.Tools = append(g.Context.Tools, &llmdv1.Tool{Name: "look", Description: "Looks.", ParametersJsonSchema: schema, Strict: strict})
+	}
+}
+
+const (
+	head      = `{"model":"gpt-5","stream":true,"store":false,`
+	include   = `"include":["reasoning.encrypted_content"],`
+	hi        = `"input":[{"role":"user","content":[{"type":"input_text","text":"Hi"}]}]}`
+	strictly  = `{ "type": "object", "properties": {"q": {"type":"string"}}, "required": ["q"], "additionalProperties": false }`
+	loosely   = `{"type":"object","properties":{"q":{"type":"string"}}}`
+	toolStart = `"tools":[{"type":"function","name":"look","description":"Looks.","parameters":`
+)
+
+func TestEncodeOptions(t *testing.T) {
+	plain := func(m *profile.Model) { m.ID, m.Reasoning = "gpt-4.1", false }
+	cache := func(r llmdv1.CacheRetention) func(*llmdv1.Generation) {
+		return func(g *llmdv1.Generation) {
+			g.Cache = &llmdv1.CacheConfig{Retention: r, SessionKey: strings.Repeat("é", 70)}
+		}
+	}
+	key := strings.Repeat("é", 64)
+	explicit := func(m *profile.Model) { m.Compat.SupportsExplicitPromptCacheMode = true }
+	for name, c := range map[string]struct {
+		g     *llmdv1.Generation
+		m     *profile.Model
+		azure bool
+		want  string
+	}{
+		"nothing":                  {ask(), gpt(), false, head + include + hi},
+		"a model without thinking": {ask(), gpt(plain), false, `{"model":"gpt-4.1","stream":true,"store":false,` + hi},
+		"another name on the wire": {ask(), gpt(func(m *profile.Model) { m.WireModel = "my-deployment" }), true, `{"model":"my-deployment","stream":true,"store":false,` + include + hi},
+		"effort":                   {ask(effort(llmdv1.ReasoningEffort_REASONING_EFFORT_LOW)), gpt(), false, head + `"reasoning":{"effort":"low","summary":"auto"},` + include + hi},
+		"the model's own word": {ask(effort(llmdv1.ReasoningEffort_REASONING_EFFORT_MAX)), gpt(func(m *profile.Model) {
+			m.Efforts = profile.Efforts{llmdv1.ReasoningEffort_REASONING_EFFORT_MAX: {Word: "xhigh"}}
+		}), false, head + `"reasoning":{"effort":"xhigh","summary":"auto"},` + include + hi},
+		"off":                      {ask(effort(llmdv1.ReasoningEffort_REASONING_EFFORT_NONE)), gpt(), false, head + `"reasoning":{"effort":"none"},` + hi},
+		"off where it always is":   {ask(effort(llmdv1.ReasoningEffort_REASONING_EFFORT_NONE)), gpt(plain), false, `{"model":"gpt-4.1","stream":true,"store":false,` + hi},
+		"a summary of the default": {ask(func(g *llmdv1.Generation) { g.Reasoning = &llmdv1.ReasoningConfig{IncludeSummary: true} }), gpt(), false, head + `"reasoning":{"summary":"auto"},` + include + hi},
+		"sampling": {ask(config(func(c *llmdv1.GenerationConfig) {
+			c.MaxOutputTokens, c.Temperature, c.TopP = proto.Int32(16), proto.Float64(0), proto.Float64(0.5)
+		})), gpt(), false, head + `"max_output_tokens":16,"temperature":0,"top_p":0.5,` + include + hi},
+		"no temperature beside thinking": {ask(config(func(c *llmdv1.GenerationConfig) { c.Temperature = proto.Float64(1) })),
+			gpt(func(m *profile.Model) { m.Compat.SupportsTemperature = false }), false, head + include + hi},
+		"temperature without thinking": {ask(effort(llmdv1.ReasoningEffort_REASONING_EFFORT_NONE), config(func(c *llmdv1.GenerationConfig) { c.Temperature = proto.Float64(1) })),
+			gpt(func(m *profile.Model) { m.Compat.SupportsTemperature = false }), false, head + `"temperature":1,"reasoning":{"effort":"none"},` + hi},
+		"format and verbosity": {ask(config(func(c *llmdv1.GenerationConfig) {
+			c.OutputJsonSchema, c.Verbosity = strictly, llmdv1.Verbosity_VERBOSITY_LOW
+		})), gpt(), false, head + include + `"text":{"format":{"type":"json_schema","name":"output","strict":true,"schema":` + strictly + `},"verbosity":"low"},` + hi},
+		"a format that cannot be enforced": {ask(config(func(c *llmdv1.GenerationConfig) { c.OutputJsonSchema = loosely })), gpt(), false,
+			head + include + `"text":{"format":{"type":"json_schema","name":"output","strict":false,"schema":` + loosely + `}},` + hi},
+		"tier and user": {ask(func(g *llmdv1.Generation) { g.User = "u-1" }, config(func(c *llmdv1.GenerationConfig) { c.ServiceTier = llmdv1.ServiceTier_SERVICE_TIER_FAST })), gpt(), false,
+			head + include + `"service_tier":"priority","user":"u-1",` + hi},
+		"standard tier": {ask(config(func(c *llmdv1.GenerationConfig) { c.ServiceTier = llmdv1.ServiceTier_SERVICE_TIER_STANDARD })), gpt(), false,
+			head + include + `"service_tier":"default",` + hi},
+		"standard tier at Azure": {ask(config(func(c *llmdv1.GenerationConfig) { c.ServiceTier = llmdv1.ServiceTier_SERVICE_TIER_STANDARD })), gpt(), true, head + include + hi},
+		"cache":                  {ask(cache(llmdv1.CacheRetention_CACHE_RETENTION_UNSPECIFIED)), gpt(), false, head + include + `"prompt_cache_key":"` + key + `",` + hi},
+		"cache, long":            {ask(cache(llmdv1.CacheRetention_CACHE_RETENTION_LONG)), gpt(), false, head + include + `"prompt_cache_key":"` + key + `","prompt_cache_retention":"24h",` + hi},
+		"cache, none":            {ask(cache(llmdv1.CacheRetention_CACHE_RETENTION_NONE)), gpt(), false, head + include + hi},
+		"cache, explicit, long":  {ask(cache(llmdv1.CacheRetention_CACHE_RETENTION_LONG)), gpt(explicit), false, head + include + `"prompt_cache_key":"` + key + `","prompt_cache_options":{"ttl":"30m"},` + hi},
+		"cache, explicit, none":  {ask(cache(llmdv1.CacheRetention_CACHE_RETENTION_NONE)), gpt(explicit), false, head + include + `"prompt_cache_options":{"mode":"explicit"},` + hi},
+		"cache, key disabled":    {ask(cache(llmdv1.CacheRetention_CACHE_RETENTION_SHORT)), gpt(func(m *profile.Model) { m.Compat.PromptCacheKeyMode = "disabled" }), false, head + include + hi},
+		"cache at Azure":         {ask(cache(llmdv1.CacheRetention_CACHE_RETENTION_SHORT)), gpt(explicit), true, head + include + `"prompt_cache_key":"` + key + `",` + hi},
+		"a tool":                 {ask(tool(loosely, 0)), gpt(), false, head + include + toolStart + loosely + `,"strict":false}],` + hi},
+		"a strict tool":          {ask(tool(strictly, llmdv1.StrictMode_STRICT_MODE_REQUIRE)), gpt(), false, head + include + toolStart + strictly + `,"strict":true}],` + hi},
+		"strict if it can be":    {ask(tool(loosely, llmdv1.StrictMode_STRICT_MODE_PREFER)), gpt(), false, head + include + toolStart + loosely + `,"strict":false}],` + hi},
+		"no strict mode": {ask(tool(strictly, llmdv1.StrictMode_STRICT_MODE_PREFER)), gpt(func(m *profile.Model) { m.Compat.SupportsStrictMode = false }), false,
+			head + include + toolStart + strictly + `}],` + hi},
+		"no parameters": {ask(tool("", llmdv1.StrictMode_STRICT_MODE_REQUIRE)), gpt(), false, head + include + toolStart + noParameters + `,"strict":true}],` + hi},
+		"tool choice": {ask(tool(loosely, 0), func(g *llmdv1.Generation) {
+			g.ToolChoice = &llmdv1.ToolChoice{Choice: &llmdv1.ToolChoice_ToolName{ToolName: "look"}}
+			g.Config.ParallelToolCalls = proto.Bool(false)
+		}), gpt(), false, head + include + toolStart + loosely + `,"strict":false}],"tool_choice":{"type":"function","name":"look"},"parallel_tool_calls":false,` + hi},
+		"tool mode": {ask(tool(loosely, 0), func(g *llmdv1.Generation) {
+			g.ToolChoice = &llmdv1.ToolChoice{Choice: &llmdv1.ToolChoice_Mode{Mode: llmdv1.ToolMode_TOOL_MODE_NONE}}
+		}), gpt(), false, head + include + toolStart + loosely + `,"strict":false}],"tool_choice":"none",` + hi},
+		"any tool": {ask(tool(loosely, 0), func(g *llmdv1.Generation) {
+			g.ToolChoice = &llmdv1.ToolChoice{Choice: &llmdv1.ToolChoice_Mode{Mode: llmdv1.ToolMode_TOOL_MODE_REQUIRED}}
+		}), gpt(), false, head + include + toolStart + loosely + `,"strict":false}],"tool_choice":"required",` + hi},
+		"tool mode without tools": {ask(func(g *llmdv1.Generation) {
+			g.ToolChoice = &llmdv1.ToolChoice{Choice: &llmdv1.ToolChoice_Mode{Mode: llmdv1.ToolMode_TOOL_MODE_AUTO}}
+		}), gpt(), false, head + include + hi},
+		"the caller's own options": {ask(func(g *llmdv1.Generation) {
+			g.ProviderOptionsJson = map[string]string{"openai": `{"stream":false,"truncation":"auto","include":["x"]}`, "azure": `{"no":1}`}
+		}), gpt(), false, head + `"include":["x"],` + strings.TrimSuffix(hi, "}") + `,"truncation":"auto"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := New()
+			if c.azure {
+				a = NewAzure()
+			}
+			if d := cmp.Diff(c.want, string(encode(t, a, c.g, c.m).Body)); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func TestEncodeRefusals(t *testing.T) {
+	only := func(f func(*profile.Compat)) *profile.Model { return gpt(func(m *profile.Model) { f(&m.Compat) }) }
+	for name, c := range map[string]struct {
+		g     *llmdv1.Generation
+		m     *profile.Model
+		azure bool
+		field string
+		value bool // a FieldError, not a CapabilityError
+	}{
+		"top_k":             {ask(config(func(c *llmdv1.GenerationConfig) { c.TopK = proto.Int32(1) })), gpt(), false, "generation.config.top_k", false},
+		"seed":              {ask(config(func(c *llmdv1.GenerationConfig) { c.Seed = proto.Int64(0) })), gpt(), false, "generation.config.seed", false},
+		"stop_sequences":    {ask(config(func(c *llmdv1.GenerationConfig) { c.StopSequences = []string{"x"} })), gpt(), false, "generation.config.stop_sequences", false},
+		"a limit too small": {ask(config(func(c *llmdv1.GenerationConfig) { c.MaxOutputTokens = proto.Int32(15) })), gpt(), false, "generation.config.max_output_tokens", false},
+		"no limit":          {ask(config(func(c *llmdv1.GenerationConfig) { c.MaxOutputTokens = proto.Int32(99) })), only(func(c *profile.Compat) { c.SupportsMaxOutputTokens = false }), false, "generation.config.max_output_tokens", false},
+		"budget":            {ask(func(g *llmdv1.Generation) { g.Reasoning = &llmdv1.ReasoningConfig{BudgetTokens: proto.Int32(2048)} }), gpt(), false, "generation.reasoning.budget_tokens", false},
+		"top_p":             {ask(config(func(c *llmdv1.GenerationConfig) { c.TopP = proto.Float64(1) })), only(func(c *profile.Compat) { c.SupportsTemperature = false }), false, "generation.config.top_p", false},
+		"verbosity":         {ask(config(func(c *llmdv1.GenerationConfig) { c.Verbosity = llmdv1.Verbosity_VERBOSITY_LOW })), gpt(func(m *profile.Model) { m.ID = "gpt-50" }), false, "generation.config.verbosity", false},
+		"tier":              {ask(config(func(c *llmdv1.GenerationConfig) { c.ServiceTier = llmdv1.ServiceTier_SERVICE_TIER_FLEX })), only(func(c *profile.Compat) { c.SupportsServiceTier = false }), false, "generation.config.service_tier", false},
+		"tier at Azure":     {ask(config(func(c *llmdv1.GenerationConfig) { c.ServiceTier = llmdv1.ServiceTier_SERVICE_TIER_FAST })), gpt(), true, "generation.config.service_tier", false},
+		"long cache": {ask(func(g *llmdv1.Generation) {
+			g.Cache = &llmdv1.CacheConfig{Retention: llmdv1.CacheRetention_CACHE_RETENTION_LONG}
+		}), only(func(c *profile.Compat) { c.SupportsLongCacheRetention = false }), false, "generation.cache.retention", false},
+		"long cache, Azure": {ask(func(g *llmdv1.Generation) {
+			g.Cache = &llmdv1.CacheConfig{Retention: llmdv1.CacheRetention_CACHE_RETENTION_LONG}
+		}), gpt(), true, "generation.cache.retention", false},
+		"strict schema":    {ask(tool(loosely, llmdv1.StrictMode_STRICT_MODE_REQUIRE)), gpt(), false, "generation.context.tools[0].strict", false},
+		"strict host":      {ask(tool(strictly, llmdv1.StrictMode_STRICT_MODE_REQUIRE)), only(func(c *profile.Compat) { c.SupportsStrictMode = false }), false, "generation.context.tools[0].strict", false},
+		"tool schema":      {ask(tool(`{"type":`, 0)), gpt(), false, "generation.context.tools[0].parameters_json_schema", true},
+		"output schema":    {ask(config(func(c *llmdv1.GenerationConfig) { c.OutputJsonSchema = `[]` })), gpt(), false, "generation.config.output_json_schema", true},
+		"provider options": {ask(func(g *llmdv1.Generation) { g.ProviderOptionsJson = map[string]string{"openai": `{`} }), gpt(), false, "generation.provider_options_json[openai]", true},
+		"no tool to call": {ask(func(g *llmdv1.Generation) {
+			g.ToolChoice = &llmdv1.ToolChoice{Choice: &llmdv1.ToolChoice_Mode{Mode: llmdv1.ToolMode_TOOL_MODE_REQUIRED}}
+		}), gpt(), false, "generation.tool_choice", true},
+		"an image elsewhere": {ask(func(g *llmdv1.Generation) {
+			g.Context.Messages[0].GetUser().Content = append(g.Context.Messages[0].GetUser().Content, &llmdv1.UserContent{Block: &llmdv1.UserContent_Image{Image: &llmdv1.ImageContent{Source: &llmdv1.ImageContent_Uri{Uri: "gs://a/b"}}}})
+		}), gpt(), false, "generation.context.messages[0].user.content[1].image.uri", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := New()
+			if c.azure {
+				a = NewAzure()
+			}
+			_, err := tryEncode(t, a, c.g, c.m)
+			var ce *adapters.CapabilityError
+			var fe *adapters.FieldError
+			switch {
+			case !c.value && errors.As(err, &ce) && ce.Field == c.field && ce.Capability != "":
+			case c.value && errors.As(err, &fe) && fe.Field == c.field:
+			default:
+				t.Errorf("%#v", err)
+			}
+		})
+	}
+}
+
+func TestEffective(t *testing.T) {
+	m := gpt(func(m *profile.Model) { m.Compat.SupportsTemperature = false })
+	e := encode(t, New(), ask(effort(llmdv1.ReasoningEffort_REASONING_EFFORT_HIGH), config(func(c *llmdv1.GenerationConfig) {
+		c.Temperature, c.MaxOutputTokens = proto.Float64(0.3), proto.Int32(500)
+	}), tool(loosely, 0)), m).Effective
+	if e.GetReasoningEffort() != llmdv1.ReasoningEffort_REASONING_EFFORT_HIGH || e.GetMaxOutputTokens() != 500 || len(e.GetAdjustments()) != 1 || len(e.GetToolNames()) != 1 {
+		t.Errorf("%v", e)
+	}
+}
+
+func TestHeader(t *testing.T) {
+	g := ask(func(g *llmdv1.Generation) { g.ConversationId = "c 1\n" })
+	for format, want := range map[string]map[string]string{
+		"openai":           {"Session-Id": "c_1_", "X-Client-Request-Id": "c_1_", "X-Session-Id": ""},
+		"openai-nosession": {"Session-Id": "", "X-Client-Request-Id": "c_1_", "X-Session-Id": ""},
+		"openrouter":       {"Session-Id": "", "X-Client-Request-Id": "", "X-Session-Id": "c_1_"},
+	} {
+		m := gpt(func(m *profile.Model) { m.Compat.SessionAffinityFormat = format })
+		for name, value := range want {
+			if got := encode(t, New(), g, m).Header.Get(name); got != value {
+				t.Errorf("%s: %s is %q, want %q", format, name, got, value)
+			}
+		}
+	}
+	h := encode(t, NewAzure(), g, gpt()).Header
+	if len(h) != 2 || h.Get("Content-Type") != "application/json" {
+		t.Errorf("Azure: %v", h)
+	}
+}
+
+// TestEncodeHistory: each history as the list of items that is sent.
+func TestEncodeHistory(t *testing.T) {
+	own := func(content ...*llmdv1.AssistantContent) *llmdv1.Message {
+		return &llmdv1.Message{Message: &llmdv1.Message_Assistant{Assistant: &llmdv1.AssistantMessage{
+			Api: apiOpenAI, Provider: "openai", Model: "gpt-5", Content: content,
+		}}}
+	}
+	sig := func(format, data string) *llmdv1.Signature {
+		if data == "" {
+			return nil
+		}
+		return &llmdv1.Signature{Format: format, Data: []byte(data), Api: apiOpenAI, Provider: "openai", Model: "gpt-5"}
+	}
+	said := func(s, ref string) *llmdv1.AssistantContent {
+		return &llmdv1.AssistantContent{Block: &llmdv1.AssistantContent_Text{Text: &llmdv1.TextContent{Text: s, Signature: sig(formatMessage, ref)}}}
+	}
+	thinks := func(item string) *llmdv1.AssistantContent {
+		return &llmdv1.AssistantContent{Block: &llmdv1.AssistantContent_Thinking{Thinking: &llmdv1.ThinkingContent{Signature: sig(formatReasoning, item)}}}
+	}
+	calls := func(id, args, item string) *llmdv1.AssistantContent {
+		return &llmdv1.AssistantContent{Block: &llmdv1.AssistantContent_ToolCall{ToolCall: &llmdv1.ToolCall{
+			Id: id, Name: "look", ArgumentsJson: args, ToolNamespace: "ns", Signature: sig(formatItemID, item),
+		}}}
+	}
+	provider := func(kind, data string) *llmdv1.AssistantContent {
+		return &llmdv1.AssistantContent{Block: &llmdv1.AssistantContent_ProviderContent{ProviderContent: &llmdv1.ProviderContent{Type: kind, RawJson: []byte(data)}}}
+	}
+	png := []byte("\x89PNG\r\n\x1a\n")
+	result := func(content ...*llmdv1.ToolResultContent) *llmdv1.Message {
+		return &llmdv1.Message{Message: &llmdv1.Message_ToolResult{ToolResult: &llmdv1.ToolResultMessage{ToolCallId: "call_1", Content: content}}}
+	}
+	textResult := func(s string) *llmdv1.ToolResultContent {
+		return &llmdv1.ToolResultContent{Block: &llmdv1.ToolResultContent_Text{Text: &llmdv1.TextContent{Text: s}}}
+	}
+	imageResult := &llmdv1.ToolResultContent{Block: &llmdv1.ToolResultContent_Image{Image: &llmdv1.ImageContent{
+		Source: &llmdv1.ImageContent_Data{Data: png}, MimeType: "image/jpeg",
+	}}}
+	foreign := own(said("Aye.", ""), said("Nay.", ""), calls("call_1", "", ""))
+	foreign.GetAssistant().Model = "another"
+
+	const rs = `{ "id":"rs_1","type":"reasoning", "summary":[],"encrypted_content":"E<&>" }`
+	const web = `{"type":"web_search_call",  "id":"ws_1"}`
+	const parts = `[{"type":"output_text", "text":"See.","annotations":[{"type":"url_citation"}]}]`
+	const pngPart = `{"type":"input_image","detail":"auto","image_url":"data:image/png;base64,iVBORw0KGgo="}`
+	outputText := func(id, s string) string {
+		return `{"type":"message","id":"` + id + `","role":"assistant","status":"completed","content":[{"type":"output_text","text":"` + s + `","annotations":[]}]}`
+	}
+	for name, c := range map[string]struct {
+		messages []*llmdv1.Message
+		want     []string
+		rules    []string
+	}{
+		"reasoning and call": {
+			[]*llmdv1.Message{own(thinks(rs), calls("call_1", `{ "q" : 1.0 }`, "fc_1"))},
+			[]string{rs, `{"type":"function_call","id":"fc_1","call_id":"call_1","name":"look","namespace":"ns","arguments":"{ \"q\" : 1.0 }"}`}, nil,
+		},
+		"reasoning, search, commentary": {
+			[]*llmdv1.Message{own(thinks(rs), provider("web_search_call", web), said("Yes.", `{"id":"msg_1","phase":"commentary"}`))},
+			[]string{rs, web, `{"type":"message","id":"msg_1","role":"assistant","status":"completed","phase":"commentary","content":[{"type":"output_text","text":"Yes.","annotations":[]}]}`}, nil,
+		},
+		"reasoning at the end": {
+			[]*llmdv1.Message{own(said("Yes.", "msg_1"), thinks(rs))},
+			[]string{outputText("msg_1", "Yes.")}, []string{ruleOrphan},
+		},
+		"a turn of reasoning alone": {[]*llmdv1.Message{own(thinks(rs), thinks(rs)), user("Hi")}, []string{`{"role":"user","content":[{"type":"input_text","text":"Hi"}]}`}, []string{ruleOrphan, ruleOrphan}},
+		"reasoning that holds nothing": {
+			[]*llmdv1.Message{own(thinks(`{"id":"rs_1","type":"reasoning","summary":[],"encrypted_content":null}`), said("Yes.", `{"id":"msg_1"}`), calls("call_1", "", "fc_1"))},
+			[]string{outputText("msg_llmd_0", "Yes."), `{"type":"function_call","call_id":"call_1","name":"look","namespace":"ns","arguments":"{}"}`}, []string{ruleEmpty},
+		},
+		"thinking without its item": {
+			[]*llmdv1.Message{own(thinks(""), calls("call_1", "{}", "fc_1"))},
+			[]string{`{"type":"function_call","call_id":"call_1","name":"look","namespace":"ns","arguments":"{}"}`}, nil,
+		},
+		"citations": {
+			[]*llmdv1.Message{own(said("See.", `{"id":"msg_1"}`), provider(kindMessageContent, parts))},
+			[]string{`{"type":"message","id":"msg_1","role":"assistant","status":"completed","content":` + parts + `}`}, nil,
+		},
+		"citations of another text": {
+			[]*llmdv1.Message{own(said("Changed.", `{"id":"msg_1"}`), provider(kindMessageContent, parts))},
+			[]string{outputText("msg_1", "Changed.")}, []string{ruleLooseContent},
+		},
+		"an id that is too long": {
+			[]*llmdv1.Message{own(said("Yes.", `{"id":"`+strings.Repeat("x", 65)+`"}`))},
+			// SHA-256 of 65 times "x", its first 16 bytes in base 36.
+			[]string{outputText("msg_"+longID, "Yes.")}, nil,
+		},
+		"another model's turn": {
+			[]*llmdv1.Message{user("Hi"), foreign},
+			[]string{`{"role":"user","content":[{"type":"input_text","text":"Hi"}]}`, outputText("msg_llmd_1", "Aye."), outputText("msg_llmd_1_1", "Nay."), `{"type":"function_call","call_id":"call_1","name":"look","arguments":"{}"}`}, nil,
+		},
+		"an item id of another shape": {
+			[]*llmdv1.Message{own(calls("call_1", "{}", "0b-uuid"))},
+			[]string{`{"type":"function_call","call_id":"call_1","name":"look","namespace":"ns","arguments":"{}"}`}, nil,
+		},
+		"text results": {
+			[]*llmdv1.Message{result(textResult("a\u2028<b>"), textResult("c"))},
+			[]string{`{"type":"function_call_output","call_id":"call_1","output":"a` + "\u2028" + `<b>\nc"}`}, nil,
+		},
+		"no result": {[]*llmdv1.Message{result(textResult(" "))}, []string{`{"type":"function_call_output","call_id":"call_1","output":"(no tool output)"}`}, nil},
+		"a result with an image": {
+			[]*llmdv1.Message{result(imageResult, textResult("look"))},
+			[]string{`{"type":"function_call_output","call_id":"call_1","output":[{"type":"input_text","text":"look"},` + pngPart + `]}`}, nil,
+		},
+		"an image alone": {[]*llmdv1.Message{result(imageResult)}, []string{`{"type":"function_call_output","call_id":"call_1","output":[` + pngPart + `]}`}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := &llmdv1.Generation{Context: &llmdv1.Context{Messages: c.messages}}
+			before := proto.Clone(g)
+			r := encode(t, New(), g, gpt())
+			want := head + include + `"input":[` + strings.Join(c.want, ",") + `]}`
+			if d := cmp.Diff(want, string(r.Body)); d != "" {
+				t.Error(d)
+			}
+			var rules []string
+			for _, ch := range r.Changes {
+				rules = append(rules, ch.GetRule())
+			}
+			if d := cmp.Diff(c.rules, rules); d != "" {
+				t.Errorf("changes: %s", d)
+			}
+			if !proto.Equal(before, g) {
+				t.Error("the request was changed")
+			}
+		})
+	}
+}
+
+const longID = "8u0xuemfr15zbxp49dq54md4l"
+
+func TestSystemPrompt(t *testing.T) {
+	g := ask(func(g *llmdv1.Generation) { g.Context.SystemPrompt = "Be \"kind\"." })
+	for role, m := range map[string]*profile.Model{
+		"developer": gpt(),
+		"system":    gpt(func(m *profile.Model) { m.Compat.SupportsDeveloperRole = false }),
+	} {
+		if body := string(encode(t, New(), g, m).Body); !strings.Contains(body, `"input":[{"role":"`+role+`","content":"Be \"kind\"."},`) {
+			t.Error(body)
+		}
+	}
+}
+
+// TestSignatureErrors: opaque state that is not what the API gave cannot be sent.
+func TestSignatureErrors(t *testing.T) {
+	for want, b := range map[string]*llmdv1.AssistantContent{
+		"generation.context.messages[0].assistant.content[0].thinking.signature.data": {Block: &llmdv1.AssistantContent_Thinking{Thinking: &llmdv1.ThinkingContent{
+			Signature: &llmdv1.Signature{Format: formatReasoning, Data: []byte(`{"a":`)},
+		}}},
+		"generation.context.messages[0].assistant.content[0].provider_content.raw_json": {Block: &llmdv1.AssistantContent_ProviderContent{ProviderContent: &llmdv1.ProviderContent{
+			Type: "mcp_call", RawJson: []byte(`[`),
+		}}},
+	} {
+		g := &llmdv1.Generation{Context: &llmdv1.Context{Messages: []*llmdv1.Message{{Message: &llmdv1.Message_Assistant{
+			Assistant: &llmdv1.AssistantMessage{Content: []*llmdv1.AssistantContent{b}},
+		}}}}}
+		_, err := tryEncode(t, New(), g, gpt())
+		var fe *adapters.FieldError
+		if !errors.As(err, &fe) || fe.Field != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+func TestConstraints(t *testing.T) {
+	c := New().Constraints(gpt())
+	if !c.Images || !c.ErrorResultImages || c.Prefill || c.MergeTurns || c.UserFirst || c.ToolErrorFlag || !c.ProviderContent || c.UnsignedThinking || len(c.SignatureFormats) != 3 || c.ToolCallIDs.MaxLen != 64 {
+		t.Errorf("%+v", c)
+	}
+	if New().API() != "openai-responses" || NewAzure().API() != "azure-openai-responses" {
+		t.Error("the ids of the APIs")
+	}
+}
+
+func TestStrictSchema(t *testing.T) {
+	for text, want := range map[string]string{
+		strictly:     "",
+		noParameters: "",
+		`{"type":"object","properties":{"a":{"type":["array","null"],"items":{"enum":[1]}},"b":{"anyOf":[{"type":"string"},{"type":"null"}]}},"required":["b","a"],"additionalProperties":false}`: "",
+		loosely: "an object without additionalProperties false",
+		`{"type":"object","properties":{"a":{"type":"string"}},"required":[],"additionalProperties":false}`:                                                             "an object whose properties are not all required",
+		`{"type":"object","properties":{},"required":["x"],"additionalProperties":false}`:                                                                               "an object whose properties are not all required",
+		`{"type":"object","properties":{"a":{"$ref":"#/x"}},"required":["a"],"additionalProperties":false}`:                                                             "the keyword $ref",
+		`{"type":"object","properties":{"a":true},"required":["a"],"additionalProperties":false}`:                                                                       "a part that is no object",
+		`{"type":"object","properties":{"a":{"type":"array"}},"required":["a"],"additionalProperties":false}`:                                                           "a part that is no object",
+		`{"type":"object","properties":{"a":{"anyOf":[{"type":"object","properties":{},"additionalProperties":false}]}},"required":["a"],"additionalProperties":false}`: "an object or array inside anyOf",
+		`{"type":"object","properties":{"a":{"description":"x"}},"required":["a"],"additionalProperties":false}`:                                                        "a part without type, anyOf or enum",
+		`{"properties":{},"enum":[1]}`: "properties without type object",
+	} {
+		if got := strictSchema(text); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestIsGPT5(t *testing.T) {
+	// The words of host-behaviour.md.
+	for id, want := range map[string]bool{
+		"gpt-5": true, "gpt-5.4": true, "gpt-5-mini": true, "openai/gpt-5": true, "GPT-5:free": true,
+		"gpt-50": false, "gpt-5o": false, "xgpt-5": false, "gpt-4.1": false, "o3": false, "gpt-50/gpt-5": true,
+	} {
+		if isGPT5(id) != want {
+			t.Error(id)
+		}
+	}
+}
+
+func TestDataURL(t *testing.T) {
+	for uri, want := range map[string]string{
+		"data:image/png;base64,aGk=": "hi", "DATA:;base64,aGk": "hi", "data:text/plain,a%20b": "a b", "data:,": "",
+	} {
+		if got, ok := dataURL(uri); !ok || string(got) != want {
+			t.Errorf("%s: %q %v", uri, got, ok)
+		}
+	}
+	for _, bad := range []string{"http://x", "data:", "data:;base64,!", "data:,%zz"} {
+		if _, ok := dataURL(bad); ok {
+			t.Errorf("%q was read", bad)
+		}
+	}
+}
+
+func BenchmarkDecodeDelta(b *testing.B) {
+	data := []byte(`{"type":"response.output_text.delta","content_index":0,"delta":" token","item_id":"msg_1","logprobs":[],"obfuscation":"abcdefgh","output_index":0,"sequence_number":5}`)
+	d := New().NewDecoder(nil)
+	var sink adapters.Sink
+	b.ReportAllocs()
+	for b.Loop() {
+		sink.Reset()
+		if err := d.Decode(frame.Frame{Data: data}, &sink); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

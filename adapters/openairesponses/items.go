@@ -1,0 +1,314 @@
+package openairesponses
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/llmd-dev/llmd/adapters"
+)
+
+// A piece of reasoning is one part of its summary, or of its content where a host
+// shows what the model really thought.
+type piece struct {
+	from  source
+	index int
+}
+
+type source uint8
+
+const (
+	fromNowhere source = iota
+	fromSummary
+	fromContent
+)
+
+// between separates the pieces of reasoning.
+const between = "\n\n"
+
+// slot is one item while it comes in.
+type slot struct {
+	key  int    // the block's
+	kind string // the item's type
+	id   string // the item's, as it was last said
+	// streamed: deltas came.
+	streamed bool
+	// piece is where the last delta of reasoning belongs.
+	piece piece
+	// content is where the last delta of a message belongs.
+	content int
+	// held are arguments that came whole with the call's beginning. Some hosts
+	// send them again as deltas, or "{}" in their place.
+	held string
+	done bool
+	// readable: the reasoning that came can be given back without the provider's
+	// memory.
+	readable bool
+}
+
+// items are the items of the answer. output_index tells them apart: ids do not,
+// as some hosts (GitHub Copilot) give an item a new one in every event.
+type items struct {
+	byIndex map[int]*slot
+	byID    map[string]*slot
+	byKind  map[string][]*slot // in the order they came
+	last    *slot
+	keys    int
+	// refused is the block of a refusal; -1 = there is none.
+	refused int
+}
+
+func newItems() items {
+	return items{byIndex: map[int]*slot{}, byID: map[string]*slot{}, byKind: map[string][]*slot{}, refused: -1}
+}
+
+// key is a new block.
+func (t *items) key() int {
+	t.keys++
+	return t.keys - 1
+}
+
+// find is the item that an event is about; nil = none that is known.
+func (t *items) find(e *event) *slot {
+	switch {
+	case e.OutputIndex != nil:
+		return t.byIndex[*e.OutputIndex]
+	case e.ItemID != "":
+		return t.byID[e.ItemID]
+	}
+	return t.last
+}
+
+// slot is the item of a delta. One whose beginning did not come begins here; nil
+// means that the item has ended, and the delta comes too late.
+func (t *items) slot(e *event, kind string) *slot {
+	s := t.find(e)
+	switch {
+	case s == nil || s.kind != kind:
+		return t.open(e, kind, e.ItemID)
+	case s.done:
+		return nil
+	}
+	return s
+}
+
+func (t *items) open(e *event, kind, id string) *slot {
+	s := &slot{key: t.key(), kind: kind, id: id, content: -1}
+	if e.OutputIndex != nil {
+		t.byIndex[*e.OutputIndex] = s
+	}
+	if id != "" {
+		t.byID[id] = s
+	}
+	t.byKind[kind] = append(t.byKind[kind], s)
+	t.last = s
+	return s
+}
+
+// add begins an item.
+func (t *items) add(e *event, sink *adapters.Sink) {
+	var it item
+	if tolerate(json.Unmarshal(e.Item, &it)) != nil {
+		return
+	}
+	s := t.find(e)
+	if s == nil || s.done || s.kind != it.Type || s.id != it.ID {
+		s = t.open(e, it.Type, it.ID)
+	}
+	switch it.Type {
+	case itemReasoning:
+		sink.Thinking(s.key, "")
+	case itemMessage:
+		sink.Text(s.key, "")
+	case itemCall:
+		sink.ToolCall(s.key, it.callID(), it.Name, it.Namespace)
+		t.firstArguments(s, string(it.Arguments), sink)
+	}
+}
+
+// firstArguments takes what stands in a call's beginning, mostly nothing.
+func (t *items) firstArguments(s *slot, arguments string, sink *adapters.Sink) {
+	switch {
+	case arguments == "" || s.streamed:
+	case json.Valid([]byte(arguments)):
+		s.held = arguments
+	default:
+		s.streamed = true
+		sink.Arguments(s.key, arguments)
+	}
+}
+
+// callID is the id by which a result refers to the call.
+func (it *item) callID() string {
+	if it.CallID != "" {
+		return it.CallID
+	}
+	return it.ID
+}
+
+// text takes a delta of a message.
+func (t *items) text(e *event, delta looseText, sink *adapters.Sink) {
+	if s := t.slot(e, itemMessage); s != nil {
+		s.content = e.ContentIndex
+		sink.Text(s.key, string(delta))
+	}
+}
+
+// wholeText takes a part of a message that may have come without deltas.
+func (t *items) wholeText(e *event, text looseText, sink *adapters.Sink) {
+	if s := t.slot(e, itemMessage); s != nil && s.content != e.ContentIndex {
+		t.text(e, text, sink)
+	}
+}
+
+// refusal notes that a message is one.
+func (t *items) refusal(e *event) {
+	if s := t.slot(e, itemMessage); s != nil {
+		t.refused = s.key
+	}
+}
+
+// think takes a delta of reasoning. Where a host sends both a summary and what it
+// summarises, what came first is shown, and the item's last word decides.
+func (t *items) think(e *event, p piece, delta looseText, sink *adapters.Sink) {
+	s := t.slot(e, itemReasoning)
+	switch {
+	case s == nil || s.streamed && s.piece.from != p.from:
+		return
+	case s.streamed && s.piece != p:
+		sink.Thinking(s.key, between)
+	}
+	s.streamed, s.piece = true, p
+	sink.Thinking(s.key, string(delta))
+}
+
+// wholeThought takes a piece of reasoning that may have come without deltas.
+func (t *items) wholeThought(e *event, p piece, text looseText, sink *adapters.Sink) {
+	if s := t.slot(e, itemReasoning); s != nil && s.piece != p {
+		t.think(e, p, text, sink)
+	}
+}
+
+func (t *items) arguments(e *event, sink *adapters.Sink) {
+	if s := t.slot(e, itemCall); s != nil {
+		s.streamed = true
+		sink.Arguments(s.key, string(e.Delta))
+	}
+}
+
+func (t *items) wholeArguments(e *event, sink *adapters.Sink) {
+	if s := t.slot(e, itemCall); s != nil && e.Arguments != "" {
+		s.streamed = true
+		sink.FinalArguments(s.key, string(e.Arguments))
+	}
+}
+
+// endItem takes an item's last word.
+func (t *items) endItem(e *event, sink *adapters.Sink) {
+	var it item
+	if tolerate(json.Unmarshal(e.Item, &it)) != nil || it.Type == "" {
+		return
+	}
+	if e.ItemID == "" {
+		e.ItemID = it.ID
+	}
+	s := t.find(e)
+	if s != nil && s.done && s.id == it.ID && it.ID != "" {
+		return // said twice
+	}
+	if s == nil || s.done || s.kind != it.Type {
+		s = t.open(e, it.Type, it.ID)
+	}
+	t.finish(s, &it, e.Item, sink)
+}
+
+// finish turns an item into what is kept of it. One that the provider itself calls
+// incomplete is not ended: how the answer ends decides what it is.
+func (t *items) finish(s *slot, it *item, raw json.RawMessage, sink *adapters.Sink) {
+	s.done, s.id = true, it.ID
+	if it.ID != "" {
+		t.byID[it.ID] = s
+	}
+	switch it.Type {
+	case itemReasoning:
+		t.finishReasoning(s, it, raw, sink)
+	case itemMessage:
+		t.finishMessage(s, it, sink)
+	case itemCall:
+		t.finishCall(s, it, sink)
+	default:
+		sink.ProviderContent(s.key, it.Type, raw)
+		return
+	}
+	if it.Status != "incomplete" {
+		sink.End(s.key)
+	}
+	var m messageContent
+	if it.cited() && json.Unmarshal(raw, &m) == nil {
+		sink.ProviderContent(t.key(), kindMessageContent, m.Content)
+	}
+}
+
+func (t *items) finishReasoning(s *slot, it *item, raw json.RawMessage, sink *adapters.Sink) {
+	sink.Thinking(s.key, "")
+	text := joined(it.Summary)
+	if text == "" {
+		text = joined(it.Content)
+	}
+	if text != "" {
+		sink.FinalText(s.key, text)
+	}
+	s.readable = it.Encrypted != ""
+	sink.Signature(s.key, formatReasoning, raw)
+}
+
+func (t *items) finishMessage(s *slot, it *item, sink *adapters.Sink) {
+	sink.Text(s.key, "")
+	var text strings.Builder
+	for _, p := range it.Content {
+		text.WriteString(string(p.Text))
+		if p.Refusal != "" {
+			t.refused = s.key
+			text.WriteString(string(p.Refusal))
+		}
+	}
+	if text.Len() > 0 {
+		sink.FinalText(s.key, text.String())
+	}
+	if ref := (messageRef{ID: it.ID, Phase: it.Phase}).signature(); ref != nil {
+		sink.Signature(s.key, formatMessage, ref)
+	}
+}
+
+func (t *items) finishCall(s *slot, it *item, sink *adapters.Sink) {
+	sink.ToolCall(s.key, it.callID(), it.Name, it.Namespace)
+	switch {
+	case it.Arguments != "":
+		sink.FinalArguments(s.key, string(it.Arguments))
+	case !s.streamed && s.held != "":
+		sink.FinalArguments(s.key, s.held)
+	}
+	if it.ID != "" {
+		sink.Signature(s.key, formatItemID, []byte(it.ID))
+	}
+}
+
+// cited says whether a message has citations.
+func (it *item) cited() bool {
+	return it.Type == itemMessage && slices.ContainsFunc(it.Content, func(p part) bool { return len(p.Annotations) > 0 })
+}
+
+// joined is the text of reasoning.
+func joined(parts []part) string {
+	var b strings.Builder
+	for _, p := range parts {
+		if p.Text == "" {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString(between)
+		}
+		b.WriteString(string(p.Text))
+	}
+	return b.String()
+}

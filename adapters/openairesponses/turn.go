@@ -1,0 +1,242 @@
+package openairesponses
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"strings"
+
+	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/jsonstream"
+	"github.com/llmd-dev/llmd/adapters/jsonwire"
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+)
+
+// The rules of changes that only this API makes.
+const (
+	ruleOrphan       = "reasoning_item.orphan"
+	ruleEmpty        = "reasoning_item.empty"
+	ruleLooseContent = "message_content.orphan"
+)
+
+// output is one item of an assistant's turn.
+type output struct {
+	block   int // its place in the turn
+	raw     []byte
+	text    *llmdv1.TextContent
+	parts   []byte // of a message with citations
+	call    *llmdv1.ToolCall
+	thought bool // raw is reasoning
+}
+
+// turn is an assistant's turn on its way to items.
+type turn struct {
+	*encoder
+	number int
+	items  []output
+	// own: the target itself gave this answer.
+	own bool
+	// nameless: reasoning of the turn is missing, so its items go without their
+	// ids. By an id the API knows which reasoning belongs to an item, and refuses
+	// the item without it.
+	nameless bool
+	messages int // written so far
+}
+
+// assistant writes the items of an answer.
+func (e *encoder) assistant(n int, m *llmdv1.AssistantMessage) error {
+	model := e.call.Model
+	t := &turn{
+		encoder: e, number: n,
+		own: m.GetApi() == model.API && m.GetProvider() == model.Provider && m.GetModel() == model.ID,
+	}
+	for k, b := range m.GetContent() {
+		if err := t.collect(k, b); err != nil {
+			return err
+		}
+	}
+	t.dropOrphans()
+	for i := range t.items {
+		t.write(&t.items[i])
+	}
+	return nil
+}
+
+// collect takes one block.
+func (t *turn) collect(k int, b *llmdv1.AssistantContent) error {
+	switch b := b.GetBlock().(type) {
+	case *llmdv1.AssistantContent_Text:
+		t.items = append(t.items, output{block: k, text: b.Text})
+	case *llmdv1.AssistantContent_ToolCall:
+		t.items = append(t.items, output{block: k, call: b.ToolCall})
+	case *llmdv1.AssistantContent_Thinking:
+		return t.collectReasoning(k, b.Thinking.GetSignature())
+	case *llmdv1.AssistantContent_ProviderContent:
+		return t.collectRaw(k, b.ProviderContent)
+	}
+	return nil
+}
+
+func (t *turn) collectReasoning(k int, s *llmdv1.Signature) error {
+	if s.GetFormat() != formatReasoning {
+		t.nameless = true // unsigned: nothing that the API would take
+		return nil
+	}
+	if jsonstream.Object(s.GetData()) != nil {
+		return &adapters.FieldError{
+			Field:  t.blockField(t.number, "assistant", k) + ".thinking.signature.data",
+			Detail: "not a reasoning item",
+		}
+	}
+	if !readable(s.GetData()) {
+		t.nameless = true
+		t.report(k, llmdv1.HandoffAction_HANDOFF_ACTION_REWRITTEN, ruleEmpty, "a reasoning item without content, which the provider has not kept")
+		return nil
+	}
+	t.items = append(t.items, output{block: k, raw: s.GetData(), thought: true})
+	return nil
+}
+
+// readable says whether a reasoning item holds anything. One that does not is a
+// mere reference to what the provider keeps, and with "store": false it keeps
+// nothing: "Item with id 'rs_...' not found".
+func readable(raw []byte) bool {
+	var it item
+	return tolerate(json.Unmarshal(raw, &it)) == nil && (it.Encrypted != "" || len(it.Summary) > 0 || len(it.Content) > 0)
+}
+
+func (t *turn) collectRaw(k int, p *llmdv1.ProviderContent) error {
+	raw := p.GetRawJson()
+	if p.GetType() != kindMessageContent {
+		if jsonstream.Object(raw) != nil {
+			return &adapters.FieldError{
+				Field:  t.blockField(t.number, "assistant", k) + ".provider_content.raw_json",
+				Detail: "not one JSON object",
+			}
+		}
+		t.items = append(t.items, output{block: k, raw: raw})
+		return nil
+	}
+	if n := len(t.items); n > 0 && t.items[n-1].text != nil {
+		if text, ok := textOf(raw); ok && text == t.items[n-1].text.GetText() {
+			t.items[n-1].parts = raw
+			return nil
+		}
+	}
+	t.report(k, llmdv1.HandoffAction_HANDOFF_ACTION_DROPPED, ruleLooseContent, "citations without the text they belong to")
+	return nil
+}
+
+// textOf is the text that a message's parts make.
+func textOf(raw []byte) (text string, ok bool) {
+	var parts []part
+	if tolerate(json.Unmarshal(raw, &parts)) != nil || len(parts) == 0 {
+		return "", false
+	}
+	var b strings.Builder
+	for _, p := range parts {
+		b.WriteString(string(p.Text))
+		b.WriteString(string(p.Refusal))
+	}
+	return jsonwire.Clean(b.String()), true
+}
+
+// dropOrphans takes reasoning off the end of a turn. It led to an item that is not
+// there (the answer was cut, or the caller took it out), and the API says "reasoning
+// was provided without its required following item".
+func (t *turn) dropOrphans() {
+	last := len(t.items)
+	for last > 0 && t.items[last-1].thought {
+		last--
+		t.report(t.items[last].block, llmdv1.HandoffAction_HANDOFF_ACTION_DROPPED, ruleOrphan, "the item that the reasoning led to is not in the turn")
+	}
+	t.items = t.items[:last]
+}
+
+func (t *turn) report(k int, action llmdv1.HandoffAction, rule, detail string) {
+	block := int32(k)
+	t.changes = append(t.changes, &llmdv1.HandoffChange{
+		MessageIndex: int32(t.origin(t.number)), ContentIndex: &block, Action: action, Rule: rule, Detail: detail,
+	})
+}
+
+func (t *turn) write(o *output) {
+	switch {
+	case o.raw != nil:
+		t.w.RawBytes(o.raw)
+	case o.call != nil:
+		t.writeCall(o.call)
+	default:
+		t.writeMessage(o)
+	}
+}
+
+func (t *turn) writeMessage(o *output) {
+	var ref messageRef
+	if s := o.text.GetSignature(); s.GetFormat() == formatMessage {
+		ref = readMessageRef(s.GetData())
+	}
+	w := &t.w
+	w.BeginObject()
+	w.Member("type", "message")
+	w.Member("id", t.messageID(ref.ID))
+	w.Member("role", "assistant")
+	w.Member("status", "completed")
+	w.MemberIf("phase", ref.Phase)
+	w.Key("content")
+	if o.parts != nil {
+		w.RawBytes(o.parts)
+	} else {
+		w.BeginArray()
+		w.BeginObject()
+		w.Member("type", "output_text")
+		w.Member("text", o.text.GetText())
+		w.Key("annotations")
+		w.Raw("[]")
+		w.EndObject()
+		w.EndArray()
+	}
+	w.EndObject()
+}
+
+// messageID is the provider's id of a message. One that it would refuse for its
+// length is replaced by a short one that stays the same, and a message of another
+// model gets one by its place.
+func (t *turn) messageID(id string) string {
+	t.messages++
+	switch {
+	case id == "" || t.nameless:
+		if t.messages == 1 {
+			return fmt.Sprintf("msg_llmd_%d", t.number)
+		}
+		return fmt.Sprintf("msg_llmd_%d_%d", t.number, t.messages-1)
+	case len(id) > maxID:
+		sum := sha256.Sum256([]byte(id))
+		return "msg_" + new(big.Int).SetBytes(sum[:16]).Text(36)
+	}
+	return id
+}
+
+func (t *turn) writeCall(c *llmdv1.ToolCall) {
+	w := &t.w
+	w.BeginObject()
+	w.Member("type", "function_call")
+	// The id is optional; OpenAI refuses one of another shape.
+	if s := c.GetSignature(); s.GetFormat() == formatItemID && !t.nameless {
+		if id := string(s.GetData()); strings.HasPrefix(id, "fc_") && len(id) <= maxID {
+			w.Member("id", id)
+		}
+	}
+	w.Member("call_id", c.GetId())
+	w.Member("name", c.GetName())
+	if t.own {
+		w.MemberIf("namespace", c.GetToolNamespace())
+	}
+	arguments := c.GetArgumentsJson()
+	if arguments == "" {
+		arguments = "{}"
+	}
+	w.Member("arguments", arguments)
+	w.EndObject()
+}

@@ -1,0 +1,158 @@
+package catalog
+
+import (
+	"cmp"
+	"embed"
+	"slices"
+
+	"github.com/llmd-dev/llmd/adapters/profile"
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+	"github.com/llmd-dev/llmd/internal/config"
+)
+
+// The models of the built-in providers, a file for each, in the schema of the
+// configuration file. tools/catalogue writes them.
+//
+//go:embed models/*.yaml
+var modelFiles embed.FS
+
+// modelList is what a provider serves.
+type modelList struct {
+	*entry
+	provider *Provider
+	hosts    []hostRule
+	// builtin are the built-in descriptions, flags the host's flags as they are
+	// listed with them.
+	builtin []config.Model
+	flags   profile.Overlay
+
+	models []*profile.Model // by id
+	byName map[string]*profile.Model
+}
+
+// builtinModels are the models that are written with the provider and those of
+// its own file, if it has one. The files are part of the program and the tests
+// read them all, so that a mistake in one is no error of the user's.
+func builtinModels(p *config.Provider) ([]config.Model, profile.Overlay) {
+	text, err := modelFiles.ReadFile("models/" + p.ID + ".yaml")
+	if err != nil {
+		return p.Models, profile.Overlay{}
+	}
+	file, err := config.ParseTemplate(p.ID+".yaml", text)
+	if err != nil || len(file.Providers) != 1 {
+		return p.Models, profile.Overlay{}
+	}
+	return slices.Concat(p.Models, file.Providers[0].Models), file.Providers[0].Compat
+}
+
+// describe puts the built-in models and the user's together.
+func (l *modelList) describe() {
+	user := part(l.user)
+	changes := map[string]*config.Model{}
+	for i := range user.Models {
+		changes[user.Models[i].ID] = &user.Models[i]
+	}
+	for i := range l.builtin {
+		m := &l.builtin[i]
+		change, source := changes[m.ID], sourceConfiguration
+		if change == nil {
+			change, source = &config.Model{}, sourceBuiltin
+		}
+		delete(changes, m.ID)
+		l.add(l.model(m, change, source))
+	}
+	for i := range user.Models {
+		if m := &user.Models[i]; changes[m.ID] != nil {
+			l.add(l.model(l.named(m.ID), m, sourceConfiguration))
+		}
+	}
+	slices.SortFunc(l.models, func(a, b *profile.Model) int { return cmp.Compare(a.ID, b.ID) })
+	for _, m := range l.models {
+		for _, alias := range m.Aliases {
+			if l.byName[alias] == nil {
+				l.byName[alias] = m
+			}
+		}
+	}
+}
+
+func (l *modelList) add(m *profile.Model) {
+	l.models = append(l.models, m)
+	l.byName[m.ID] = m
+}
+
+// named is the built-in description of the model with this alias, under the alias
+// as its id; an empty one if there is none.
+func (l *modelList) named(alias string) *config.Model {
+	for _, m := range l.builtin {
+		if slices.Contains(m.Aliases, alias) {
+			m.ID, m.Aliases = alias, nil
+			return &m
+		}
+	}
+	return &config.Model{ID: alias}
+}
+
+// unlisted describes a model that nobody described.
+func (l *modelList) unlisted(id string) *profile.Model {
+	return l.model(&config.Model{ID: id}, &config.Model{}, sourceDefault)
+}
+
+// model lays a change over a built-in description. An API that the user set for
+// the whole provider wins over the built-in one of a single model.
+func (l *modelList) model(m, change *config.Model, source string) *profile.Model {
+	p := l.provider
+	api := cmp.Or(change.API, part(l.user).API, m.API, p.API)
+	out := &profile.Model{
+		ID:            m.ID,
+		Provider:      p.ID,
+		API:           api,
+		DisplayName:   cmp.Or(change.DisplayName, m.DisplayName),
+		Aliases:       m.Aliases,
+		BaseURL:       p.BaseURL,
+		Endpoint:      part(l.user).Endpoint,
+		Efforts:       m.Efforts,
+		Input:         m.Input,
+		ContextWindow: cmp.Or(change.ContextWindow, m.ContextWindow, defaultContextWindow),
+		MaxOutput:     cmp.Or(change.MaxOutput, m.MaxOutput, defaultMaxOutput),
+		Pricing:       m.Pricing,
+		Compat:        l.compat(api, m, change),
+		Source:        source,
+	}
+	for _, reasoning := range []*bool{m.Reasoning, change.Reasoning} {
+		if reasoning != nil {
+			out.Reasoning = *reasoning
+		}
+	}
+	if change.Aliases != nil {
+		out.Aliases = change.Aliases
+	}
+	if change.Efforts != nil {
+		out.Efforts = change.Efforts
+	}
+	if change.Input != nil {
+		out.Input = change.Input
+	}
+	if len(out.Input) == 0 {
+		out.Input = []llmdv1.Modality{llmdv1.Modality_MODALITY_TEXT}
+	}
+	if change.Pricing != nil {
+		out.Pricing = change.Pricing
+	}
+	return out
+}
+
+// compat resolves a model's flags, layer by layer.
+func (l *modelList) compat(api string, m, change *config.Model) profile.Compat {
+	c := profile.Defaults(api)
+	for i := range l.hosts {
+		if rule := &l.hosts[i]; rule.matches(l.provider.ID, l.provider.BaseURL, api, m.ID) {
+			rule.compat.Apply(&c)
+		}
+	}
+	builtin, user := part(l.entry.builtin), part(l.user)
+	for _, overlay := range []profile.Overlay{l.flags, builtin.Compat, m.Compat, user.Compat, change.Compat} {
+		overlay.Apply(&c)
+	}
+	return c
+}
