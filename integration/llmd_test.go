@@ -118,7 +118,10 @@ func startWith(t testing.TB, serverYAML string, hosts ...*host) *llmd {
 	for _, h := range hosts {
 		text.WriteString(h.yaml())
 	}
-	env := func(string) (string, bool) { return "", false }
+	env := func(name string) (string, bool) {
+		v, ok := map[string]string{"GOOGLE_CLOUD_PROJECT": "test-project", "AWS_REGION": "us-east-1"}[name]
+		return v, ok
+	}
 	file, err := config.Parse("test.yaml", []byte(text.String()), env)
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, text.String())

@@ -30,16 +30,22 @@ func newUpstream(current func() *catalog.Catalog, client *upstream.Client) *Upst
 
 // Do implements generation.Upstream.
 func (u *Upstream) Do(ctx context.Context, m *profile.Model, key string, r *adapters.Request) (*upstream.Response, error) {
-	t, err := u.target(m, key)
+	p, t, err := u.target(m, key)
 	if err != nil {
 		return nil, err
+	}
+	if !p.Configured && key == "" {
+		return nil, &adapters.UpstreamError{
+			Reason:  adapters.ReasonCredentialsInvalid,
+			Message: "provider " + p.ID + " is not configured: " + p.Missing,
+		}
 	}
 	return u.client.Do(ctx, t, r)
 }
 
 // Describe shows what Do would send, secrets replaced.
 func (u *Upstream) Describe(m *profile.Model, key string, r *adapters.Request) (method, url string, headers map[string]string, err error) {
-	t, err := u.target(m, key)
+	_, t, err := u.target(m, key)
 	if err != nil {
 		return "", "", nil, err
 	}
@@ -49,10 +55,10 @@ func (u *Upstream) Describe(m *profile.Model, key string, r *adapters.Request) (
 
 // target finds the provider's target; with a key of the caller's, one that uses
 // it.
-func (u *Upstream) target(m *profile.Model, key string) (*upstream.Target, error) {
+func (u *Upstream) target(m *profile.Model, key string) (*catalog.Provider, *upstream.Target, error) {
 	p, ok := u.current().Provider(m.Provider)
 	if !ok {
-		return nil, fmt.Errorf("service: provider %s is gone", m.Provider)
+		return nil, nil, fmt.Errorf("service: provider %s is gone", m.Provider)
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -67,11 +73,21 @@ func (u *Upstream) target(m *profile.Model, key string) (*upstream.Target, error
 		u.targets[p] = t
 	}
 	if key == "" {
-		return t, nil
+		return p, t, nil
 	}
 	own := *t
-	own.Credentials = upstream.NewKey(upstream.SchemeOf(m.API), key, "caller")
-	return &own, nil
+	own.Credentials = upstream.NewKey(scheme(p, m), key, "caller")
+	return p, &own, nil
+}
+
+// scheme is how a key goes to the provider: as its own would, or as is usual for
+// the API where it has none.
+func scheme(p *catalog.Provider, m *profile.Model) upstream.Scheme {
+	switch p.Auth {
+	case catalog.AuthNone, catalog.AuthAWS, catalog.AuthGoogle:
+		return upstream.SchemeOf(m.API)
+	}
+	return upstream.Scheme(p.Auth)
 }
 
 func newTarget(p *catalog.Provider) *upstream.Target {

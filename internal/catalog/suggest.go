@@ -157,22 +157,28 @@ func (r ranking) best() []string {
 	return names
 }
 
-// distance is the number of bytes to insert, delete or replace to make b of a.
+// distance is the number of bytes to insert, delete, replace or swap with the next
+// one to make b of a.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
+	above, twoAbove := row, row
 	for i := range len(a) {
-		diagonal := row[0]
+		row = make([]int, len(b)+1)
 		row[0] = i + 1
 		for j := range len(b) {
-			cost := diagonal
+			cost := above[j]
 			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
+				cost = 1 + min(above[j], row[j], above[j+1])
 			}
-			diagonal, row[j+1] = row[j+1], cost
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				cost = min(cost, 1+twoAbove[j-1])
+			}
+			row[j+1] = cost
 		}
+		above, twoAbove = row, above
 	}
-	return row[len(b)]
+	return above[len(b)]
 }

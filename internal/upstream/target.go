@@ -65,9 +65,25 @@ func (c *Client) header(t *Target, r *adapters.Request) http.Header {
 		h[http.CanonicalHeaderKey(name)] = slices.Clone(values)
 	}
 	for _, own := range t.Headers {
-		h.Set(own.Name, own.Value)
+		name := http.CanonicalHeaderKey(own.Name)
+		if given := h.Get(name); given != "" && strings.HasSuffix(name, "-Beta") {
+			h.Set(name, joinList(given, own.Value)) // a list of features: both sides' are meant
+			continue
+		}
+		h.Set(name, own.Value)
 	}
 	return h
+}
+
+// joinList joins two comma-separated lists, each item once.
+func joinList(a, b string) string {
+	var items []string
+	for item := range strings.SplitSeq(a+","+b, ",") {
+		if item = strings.TrimSpace(item); item != "" && !slices.Contains(items, item) {
+			items = append(items, item)
+		}
+	}
+	return strings.Join(items, ",")
 }
 
 // Describe shows what [Client.Do] would send, with every secret replaced by

@@ -1,0 +1,255 @@
+package openaichat
+
+import (
+	"strings"
+
+	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/jsonstream"
+)
+
+// toolCall is a call that is being read.
+type toolCall struct {
+	block    int
+	id, name string
+	indexed  bool // the host numbers it
+	opened   bool // told to the sink
+
+	arguments strings.Builder // what was told to the sink
+	shape     shape           // of it
+	emptyOnly bool            // "{}" came and was not told: it may be a placeholder
+	held      string          // a fragment that may be the whole text anew
+	anew      bool            // each fragment is the whole text so far
+}
+
+// calls matches fragments to calls. Hosts number them; some do not, give the id
+// again with each fragment, change it on the way, or give the same number to all.
+type calls struct {
+	list    []*toolCall
+	byIndex map[number]*toolCall
+	byID    map[string]*toolCall
+	// waiting is a call that is not opened yet: its id or name may still come.
+	waiting *toolCall
+}
+
+// legacyIndex stands for the one function_call of the time before tools.
+const legacyIndex = number(-1)
+
+// find is the call that a delta belongs to; nil if it begins a new one.
+func (cs *calls) find(d *callDelta) *toolCall {
+	var last *toolCall
+	if n := len(cs.list); n > 0 {
+		last = cs.list[n-1]
+	}
+	var c *toolCall
+	switch {
+	case d.Index != nil && cs.byIndex[*d.Index] != nil:
+		// The number counts more than the id, which gateways change on the way.
+		c = cs.byIndex[*d.Index]
+	case d.ID != "" && cs.byID[string(d.ID)] != nil:
+		if c = cs.byID[string(d.ID)]; d.Index != nil && c.indexed {
+			return nil
+		}
+		return c
+	case last == nil:
+		return nil
+	case d.Index != nil:
+		// A call may begin without its number, never go on with another one.
+		if last.indexed || d.ID != "" || d.Function.Name != "" {
+			return nil
+		}
+		c = last
+	case d.ID != "":
+		// The id may come late, then for the call that has none.
+		if last.id != "" || d.Function.Name != "" && last.name != "" {
+			return nil
+		}
+		c = last
+	default:
+		c = last
+	}
+	if c.followedBy(d) {
+		return nil
+	}
+	return c
+}
+
+// followedBy: a host that gives one number to all calls, or none, begins the next
+// one with a new name or id and new arguments, after those of the last are whole.
+func (c *toolCall) followedBy(d *callDelta) bool {
+	name, arguments := string(d.Function.Name), strings.TrimSpace(string(d.Function.Arguments))
+	if d.Index == nil && name != "" && c.name != "" && (name != c.name || d.second) {
+		return true
+	}
+	if !c.whole() || !strings.HasPrefix(arguments, "{") {
+		return false
+	}
+	if id := string(d.ID); id != "" && c.id != "" {
+		return id != c.id
+	}
+	return name != "" && !c.repeatedBy(arguments)
+}
+
+// whole says whether the arguments so far are one object.
+func (c *toolCall) whole() bool { return c.emptyOnly || c.held == "" && c.shape.closed }
+
+// repeatedBy says whether arguments are those so far, said again.
+func (c *toolCall) repeatedBy(arguments string) bool {
+	return c.emptyOnly || strings.HasPrefix(arguments, c.arguments.String())
+}
+
+// delta reads one entry of tool_calls. newBlock gives the number of a new block.
+func (cs *calls) delta(d *callDelta, newBlock func() int, sink *adapters.Sink) {
+	c := cs.find(d)
+	if c == nil {
+		cs.openWaiting(sink)
+		c = &toolCall{block: newBlock()}
+		cs.list = append(cs.list, c)
+		cs.waiting = c
+		cs.register(c, d, true)
+	} else {
+		cs.register(c, d, false)
+	}
+	filled := false
+	if c.id == "" && d.ID != "" {
+		c.id, filled = string(d.ID), true
+	}
+	if c.name == "" && d.Function.Name != "" {
+		c.name, filled = string(d.Function.Name), true
+	}
+	switch {
+	case c.opened && filled:
+		sink.ToolCall(c.block, c.id, c.name, "")
+	case !c.opened && (c.id != "" && c.name != "" || d.Function.Arguments != ""):
+		cs.openWaiting(sink)
+	}
+	c.add(string(d.Function.Arguments), sink)
+}
+
+// register remembers by what the call is found again.
+func (cs *calls) register(c *toolCall, d *callDelta, isNew bool) {
+	if cs.byIndex == nil {
+		cs.byIndex, cs.byID = map[number]*toolCall{}, map[string]*toolCall{}
+	}
+	if d.Index != nil && (isNew || !c.indexed) {
+		cs.byIndex[*d.Index] = c
+		c.indexed = true
+	}
+	// The first id stays the call's own, a later one finds it all the same.
+	if d.ID != "" && (isNew || cs.byID[string(d.ID)] == nil) {
+		cs.byID[string(d.ID)] = c
+	}
+}
+
+// openWaiting tells of the call that waited for its id and name. It must be
+// before any later block opens, so that blocks keep their order.
+func (cs *calls) openWaiting(sink *adapters.Sink) {
+	c := cs.waiting
+	if c == nil {
+		return
+	}
+	cs.waiting = nil
+	c.opened = true
+	sink.ToolCall(c.block, c.id, c.name, "")
+}
+
+// settle decides what is open in all calls, at the end of the answer.
+func (cs *calls) settle(sink *adapters.Sink) {
+	cs.openWaiting(sink)
+	for _, c := range cs.list {
+		c.settle(sink)
+	}
+}
+
+// add takes a fragment of the arguments.
+//
+// Some hosts send the whole text so far with each fragment. A fragment that begins
+// with all that came before may be that, or a nested object with the same key; it
+// is held back until the next fragment, or the end, tells which. Only fragments
+// longer than all before are compared, so this costs no more than reading them.
+func (c *toolCall) add(fragment string, sink *adapters.Sink) {
+	if fragment == "" {
+		return
+	}
+	if c.arguments.Len() == 0 {
+		if strings.TrimSpace(fragment) == "{}" {
+			// Whole, or where others send an empty string: the end tells.
+			c.emptyOnly = true
+			return
+		}
+		if c.emptyOnly && !strings.HasPrefix(strings.TrimSpace(fragment), "{") {
+			fragment = "{}" + fragment
+		}
+		c.emptyOnly = false
+	}
+	if held := c.held; held != "" {
+		c.held = ""
+		if c.anew = strings.HasPrefix(fragment, held); c.anew {
+			held = held[c.arguments.Len():]
+		}
+		c.tell(held, sink)
+	}
+	switch repeats := c.arguments.Len() > 0 && strings.HasPrefix(fragment, c.arguments.String()); {
+	case repeats && c.anew:
+		c.tell(fragment[c.arguments.Len():], sink)
+	case repeats:
+		c.held = fragment
+	default:
+		c.tell(fragment, sink)
+	}
+}
+
+// tell passes a fragment on and remembers it.
+func (c *toolCall) tell(fragment string, sink *adapters.Sink) {
+	if fragment == "" {
+		return
+	}
+	c.arguments.WriteString(fragment)
+	c.shape.feed(fragment)
+	sink.Arguments(c.block, fragment)
+}
+
+// settle decides about what was held back: the reading that gives one object wins,
+// appending before repeating.
+func (c *toolCall) settle(sink *adapters.Sink) {
+	if c.emptyOnly {
+		c.emptyOnly = false
+		c.tell("{}", sink)
+	}
+	held := c.held
+	if held == "" {
+		return
+	}
+	c.held = ""
+	if jsonstream.Object([]byte(c.arguments.String()+held)) != nil && jsonstream.Object([]byte(held)) == nil {
+		held = held[c.arguments.Len():]
+	}
+	c.tell(held, sink)
+}
+
+// shape follows a JSON text far enough to know whether its outermost object is
+// closed.
+type shape struct {
+	depth             int
+	inString, escaped bool
+	closed            bool
+}
+
+func (s *shape) feed(text string) {
+	for i := range len(text) {
+		switch c := text[i]; {
+		case s.escaped:
+			s.escaped = false
+		case s.inString:
+			s.escaped = c == '\\'
+			s.inString = c != '"'
+		case c == '"':
+			s.inString = true
+		case c == '{' || c == '[':
+			s.depth++
+			s.closed = false
+		case c == '}' || c == ']':
+			s.depth--
+			s.closed = s.depth == 0
+		}
+	}
+}

@@ -1,0 +1,377 @@
+package openaichat
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/frame"
+	"github.com/llmd-dev/llmd/adapters/jsonwire"
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+)
+
+// none is the block number of what has not begun.
+const none = -1
+
+// NewDecoder implements adapters.Adapter.
+func (*Adapter) NewDecoder(call *adapters.Call) adapters.Decoder {
+	return &decoder{call: call, text: none, thinking: none}
+}
+
+// decoder reads one answer. A message has one block of text and one of thinking,
+// however its deltas interleave: hosts do not mark where a block ends.
+type decoder struct {
+	call *adapters.Call
+
+	responseID, model, tier string
+
+	blocks         int
+	text, thinking int    // block numbers, or none
+	field          string // the field that the thinking came in
+	details        details
+	calls          calls
+	refused        bool
+
+	citations, searchResults json.RawMessage // the last ones
+	annotations              []json.RawMessage
+
+	stopped  bool // the terminal marker came
+	complete bool
+}
+
+// Decode implements adapters.Decoder.
+func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
+	data := bytes.TrimSpace(f.Data)
+	if len(data) == 0 || data[0] != '{' {
+		if string(data) == "[DONE]" {
+			d.done(sink)
+		}
+		return nil
+	}
+	var c chunk
+	if err := json.Unmarshal(data, &c); err != nil {
+		// A field of another type than usual was left out, the others were read.
+		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); !ok {
+			return d.unreadable(f)
+		}
+	}
+	if d.stopped {
+		// After the terminal marker only the usage is of interest.
+		if d.reported(&c, sink) {
+			d.finish(sink)
+		}
+		return nil
+	}
+	if err := d.errorIn(&c, f.Event, data); err != nil {
+		return err
+	}
+	d.identify(&c, sink)
+	reported := d.reported(&c, sink)
+	for i := range c.Choices {
+		// Other numbers are other answers to the same request.
+		if ch := &c.Choices[i]; ch.Index == 0 && !d.stopped {
+			d.choice(ch, sink)
+			if ch.FinishReason != "" {
+				d.stop(ch, sink)
+			}
+		}
+	}
+	if d.stopped && reported {
+		d.finish(sink)
+	}
+	return nil
+}
+
+// Finish implements adapters.Decoder.
+func (d *decoder) Finish(sink *adapters.Sink) error {
+	if d.stopped {
+		return nil
+	}
+	d.calls.settle(sink)
+	return adapters.ErrTruncated
+}
+
+// unreadable is the error of a frame that is no JSON. What the end of the body cut
+// is a truncation, and of no interest after the terminal marker.
+func (d *decoder) unreadable(f frame.Frame) error {
+	switch {
+	case f.Unterminated && d.stopped:
+		return nil
+	case f.Unterminated:
+		return fmt.Errorf("openaichat: frame %d: %w", f.Index, adapters.ErrTruncated)
+	}
+	return fmt.Errorf("openaichat: frame %d is not JSON", f.Index)
+}
+
+// errorIn finds an error in the shapes of the hosts: {"error":...}, an event of
+// that name, vLLM's {"object":"error",...}, and a message alone.
+func (d *decoder) errorIn(c *chunk, event string, data []byte) error {
+	bare := c.Choices == nil && c.Usage == nil && c.ID == "" && (!blank(c.Message) || !blank(c.Detail))
+	if !says(c.Error) && event != "error" && c.Object != "error" && c.Type != "error" && c.BaseResp.StatusCode == 0 && !bare {
+		return nil
+	}
+	return adapters.ErrorFromBody(d.facts(), data)
+}
+
+// facts is what is known of any error here.
+func (d *decoder) facts() adapters.ErrorFacts {
+	return adapters.ErrorFacts{API: apiID, Provider: d.call.Model.Provider}
+}
+
+// says: some hosts send an empty error with each chunk.
+func says(raw json.RawMessage) bool {
+	switch string(raw) {
+	case "", "null", `""`, "{}", "[]", "false", "0":
+		return false
+	}
+	return true
+}
+
+// identify tells whose answer this is. Azure's first chunk has neither id nor
+// model, so each is taken from the first chunk that has it.
+func (d *decoder) identify(c *chunk, sink *adapters.Sink) {
+	id, model := d.responseID, d.model
+	if d.responseID == "" {
+		d.responseID = string(c.ID)
+	}
+	if d.model == "" {
+		d.model = string(c.Model)
+	}
+	if id != d.responseID || model != d.model {
+		sink.IDs(d.responseID, d.model)
+	}
+	if t := string(c.ServiceTier); t != "" && t != d.tier {
+		d.tier = t
+		sink.ServiceTier(t)
+	}
+	if says(c.Citations) {
+		d.citations = c.Citations
+	}
+	if says(c.SearchResults) {
+		d.searchResults = c.SearchResults
+	}
+}
+
+// reported passes a chunk's usage on and says whether there was any.
+func (d *decoder) reported(c *chunk, sink *adapters.Sink) bool {
+	m := c.Usage.message()
+	if m == nil && c.XGroq != nil {
+		m = c.XGroq.Usage.message()
+	}
+	for i := range c.Choices {
+		if m == nil {
+			m = c.Choices[i].Usage.message()
+		}
+	}
+	if m != nil {
+		sink.Usage(m)
+	}
+	return m != nil
+}
+
+// newBlock gives the next block's number; blocks open in the order of numbers.
+func (d *decoder) newBlock() int { d.blocks++; return d.blocks - 1 }
+
+// choice reads the delta of choice 0, reasoning before content: hosts put the last
+// thought and the first word of the answer into one delta.
+func (d *decoder) choice(c *choice, sink *adapters.Sink) {
+	delta := c.Delta
+	if delta == nil {
+		// Perplexity repeats the whole message beside each delta; it counts only
+		// where there is no stream.
+		if delta = c.Message; delta == nil || d.blocks > 0 {
+			return
+		}
+	}
+	d.reasoning(delta, sink)
+	d.say(delta.Content.text, sink)
+	if delta.Refusal != "" {
+		d.refused = true
+		d.say(string(delta.Refusal), sink)
+	}
+	for i := range delta.ToolCalls {
+		delta.ToolCalls[i].second = i > 0
+		d.calls.delta(&delta.ToolCalls[i], d.newBlock, sink)
+	}
+	if delta.FunctionCall != nil {
+		index := legacyIndex
+		d.calls.delta(&callDelta{Index: &index, Function: *delta.FunctionCall}, d.newBlock, sink)
+	}
+	for _, a := range delta.Annotations {
+		if says(a) {
+			d.annotations = append(d.annotations, a)
+		}
+	}
+	d.keep("executed_tools", delta.ExecutedTools, sink)
+	d.keep("images", delta.Images, sink)
+}
+
+// reasoning reads the first field that holds any. Hosts that send two send the
+// same text in both.
+func (d *decoder) reasoning(delta *delta, sink *adapters.Sink) {
+	for _, f := range []struct {
+		name string
+		text string
+	}{
+		{"reasoning_content", delta.ReasoningContent.all()},
+		{"reasoning", delta.Reasoning.all()},
+		{"reasoning_text", delta.ReasoningText.all()},
+		{"", delta.Content.thinking},
+	} {
+		if f.text != "" {
+			d.think(f.text, sink)
+			if d.field == "" {
+				d.field = f.name
+			}
+			break
+		}
+	}
+	for _, raw := range delta.ReasoningDetails {
+		if says(raw) {
+			d.think("", sink)
+			d.details.add(raw)
+		}
+	}
+}
+
+// think adds to the thinking block, which details alone open, too: without a
+// block their signature would have no place.
+func (d *decoder) think(text string, sink *adapters.Sink) {
+	switch {
+	case d.thinking == none:
+		d.calls.openWaiting(sink)
+		d.thinking = d.newBlock()
+	case text == "":
+		return
+	}
+	sink.Thinking(d.thinking, text)
+}
+
+// say adds to the text. Most chunks hold an empty content beside something else,
+// which opens nothing.
+func (d *decoder) say(text string, sink *adapters.Sink) {
+	if text == "" {
+		return
+	}
+	if d.text == none {
+		d.calls.openWaiting(sink)
+		d.text = d.newBlock()
+	}
+	sink.Text(d.text, text)
+}
+
+// keep passes on what has no type in the contract, as it came.
+func (d *decoder) keep(kind string, raw json.RawMessage, sink *adapters.Sink) {
+	if says(raw) {
+		d.calls.openWaiting(sink)
+		sink.ProviderContent(d.newBlock(), kind, raw)
+	}
+}
+
+// stop reads the terminal marker.
+// https://platform.openai.com/docs/api-reference/chat-streaming/streaming names
+// OpenAI's words, https://docs.z.ai/api-reference/llm/chat-completion "sensitive".
+func (d *decoder) stop(c *choice, sink *adapters.Sink) {
+	d.wrapUp(sink)
+	word := string(c.FinishReason)
+	switch strings.ToLower(word) {
+	case "stop", "end", "eos":
+		d.succeed(llmdv1.StopReason_STOP_REASON_STOP, word, sink)
+	case "length":
+		d.succeed(llmdv1.StopReason_STOP_REASON_LENGTH, word, sink)
+	case "tool_calls", "function_call":
+		d.succeed(llmdv1.StopReason_STOP_REASON_TOOL_USE, word, sink)
+	case "content_filter", "sensitive":
+		d.fail(adapters.ReasonContentFiltered, word, sink)
+	default:
+		if says(c.Error) {
+			sink.Fail(word, adapters.ErrorFromBody(d.facts(), []byte(`{"error":`+string(c.Error)+`}`)))
+			return
+		}
+		d.fail(adapters.ReasonProviderError, word, sink)
+	}
+}
+
+// wrapUp gives what is whole only when the answer is: arguments that were held
+// back, the thinking's signature, what the answer cites.
+func (d *decoder) wrapUp(sink *adapters.Sink) {
+	d.stopped = true
+	d.calls.settle(sink)
+	switch {
+	case len(d.details.items) > 0:
+		sink.Signature(d.thinking, formatDetails, d.details.json())
+	case d.field != "":
+		sink.Signature(d.thinking, formatField, []byte(d.field))
+	}
+	d.sources(sink)
+}
+
+// succeed ends the answer. A refusal that ends like any answer is an answer, and
+// worth a remark (contract 1.19).
+func (d *decoder) succeed(reason llmdv1.StopReason, word string, sink *adapters.Sink) {
+	if d.refused && reason == llmdv1.StopReason_STOP_REASON_STOP {
+		sink.Diagnostic(d.text, "refusal", "the model refused; the text is its refusal")
+	}
+	sink.Stop(reason, word)
+}
+
+// fail ends the answer with the provider's own word, which no status goes with.
+func (d *decoder) fail(reason, word string, sink *adapters.Sink) {
+	facts := d.facts()
+	facts.Code, facts.Message = word, "the provider ended the answer with finish_reason "+word
+	err := adapters.Classify(facts) // for its limits on words
+	err.Reason, err.Status, err.RetryDelay = reason, 0, nil
+	sink.Fail(word, err)
+}
+
+// sources keeps what the answer cites.
+func (d *decoder) sources(sink *adapters.Sink) {
+	if d.citations != nil || d.searchResults != nil {
+		var w jsonwire.Writer
+		w.BeginObject()
+		if d.citations != nil {
+			w.Key("citations")
+			w.RawBytes(d.citations)
+		}
+		if d.searchResults != nil {
+			w.Key("search_results")
+			w.RawBytes(d.searchResults)
+		}
+		w.EndObject()
+		sink.ProviderContent(d.newBlock(), "citations", w.Bytes())
+	}
+	if d.annotations != nil {
+		var w jsonwire.Writer
+		w.BeginArray()
+		for _, a := range d.annotations {
+			w.RawBytes(a)
+		}
+		w.EndArray()
+		sink.ProviderContent(d.newBlock(), "annotations", w.Bytes())
+	}
+}
+
+// done reads "[DONE]", which is the terminal marker of hosts without a
+// finish_reason, and the end in any case.
+func (d *decoder) done(sink *adapters.Sink) {
+	if !d.stopped && !d.call.Model.Compat.SupportsFinishReason {
+		d.wrapUp(sink)
+		reason := llmdv1.StopReason_STOP_REASON_STOP
+		if len(d.calls.list) > 0 {
+			reason = llmdv1.StopReason_STOP_REASON_TOOL_USE
+		}
+		d.succeed(reason, "", sink)
+	}
+	d.finish(sink)
+}
+
+// finish says once that the rest of the body need not be waited for.
+func (d *decoder) finish(sink *adapters.Sink) {
+	if !d.complete {
+		d.complete = true
+		sink.Complete()
+	}
+}

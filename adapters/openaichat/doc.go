@@ -1,0 +1,41 @@
+// Package openaichat speaks the Chat Completions API ("openai-completions"):
+// OpenAI's own, and that of the many hosts that imitate it.
+//
+// # The wire
+//
+// A request is one POST to /chat/completions with a list of messages; the answer
+// is server-sent events, each a chunk with a delta of one message, and "[DONE]"
+// at the end. https://platform.openai.com/docs/api-reference/chat and
+// https://platform.openai.com/docs/api-reference/chat-streaming describe it.
+//
+// # Terms
+//
+// A choice is one of several answers to the same request; llmd asks for one and
+// reads choice 0. The finish_reason of its last delta is the terminal marker.
+// Usage comes with that delta, after it, or in every chunk.
+//
+// # What OpenAI does not specify
+//
+// The API has no place for reasoning, so hosts made their own. Two ways are
+// widely used, and a message's thinking block remembers which one it came by:
+//
+//   - A text in a field of its own: "reasoning_content" (DeepSeek, xAI, Zai),
+//     "reasoning" (Groq, Ollama, Cerebras) or "reasoning_text". The signature
+//     has format chat.reasoning_field and holds the field's name; the text goes
+//     back in that field.
+//   - A list "reasoning_details" of typed and possibly signed or encrypted items
+//     (OpenRouter, Vercel), beside "reasoning" for display. The signature has
+//     format chat.reasoning_details and holds the list, which goes back as it
+//     is. https://openrouter.ai/docs/use-cases/reasoning-tokens
+//
+// How thinking is asked for differs even more; see thinking.go. All that is data
+// in profile.Compat: no host is known here by name.
+//
+// # Tolerance
+//
+// Hosts differ in types, too: absent, null and empty mean the same here, a text
+// may come as a list of parts, arguments as an object instead of a string, a
+// whole answer as one JSON document. Tool calls are matched by index, else by id,
+// else by their order (calls.go). Only what says how the answer ended is strict:
+// without a finish_reason it is truncated.
+package openaichat

@@ -1,0 +1,171 @@
+package openaichat
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/frame"
+	"github.com/llmd-dev/llmd/adapters/jsonwire"
+	"github.com/llmd-dev/llmd/adapters/profile"
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+)
+
+// The API's id and the formats of its signatures (contract 2.15).
+const (
+	apiID         = "openai-completions"
+	formatField   = "chat.reasoning_field"
+	formatDetails = "chat.reasoning_details"
+)
+
+// maxToolCallID is the longest id of a tool call that OpenAI itself takes.
+const maxToolCallID = 40
+
+// Adapter implements adapters.Adapter.
+type Adapter struct{}
+
+var _ adapters.Adapter = (*Adapter)(nil)
+
+// New returns the adapter.
+func New() *Adapter { return &Adapter{} }
+
+// API implements adapters.Adapter.
+func (*Adapter) API() string { return apiID }
+
+// Framing implements adapters.Adapter.
+func (*Adapter) Framing() frame.Kind { return frame.SSE }
+
+// Constraints implements adapters.Adapter.
+func (*Adapter) Constraints(m *profile.Model) adapters.Constraints {
+	c := adapters.Constraints{
+		Images: m.TakesImages(),
+		// Images leave their result for a user message, so an error does not matter.
+		ErrorResultImages: true,
+		Prefill:           true,
+		SignatureFormats:  []string{formatField, formatDetails},
+		UnsignedThinking:  m.Compat.RequiresThinkingAsText,
+	}
+	if m.Compat.SupportsDeveloperRole {
+		// The developer role is OpenAI's own, and so is the limit on ids. Other
+		// hosts forward to models of any maker and want ids as they gave them.
+		c.ToolCallIDs = adapters.IDRule{MaxLen: maxToolCallID, WordChars: true}
+	}
+	return c
+}
+
+// Encode implements adapters.Adapter.
+func (*Adapter) Encode(call *adapters.Call) (*adapters.Request, error) {
+	e := &encoder{
+		call:   call,
+		compat: &call.Model.Compat,
+		opts:   *call.Options,
+		config: call.Generation.GetConfig(),
+		effect: call.Options.Effective(call.Generation),
+	}
+	body, err := e.body()
+	if err != nil {
+		return nil, err
+	}
+	return &adapters.Request{Path: "/chat/completions", Header: e.header(), Body: body, Effective: e.effect}, nil
+}
+
+// DecodeError implements adapters.Adapter.
+func (*Adapter) DecodeError(status int, header http.Header, body []byte) *adapters.UpstreamError {
+	facts := adapters.ErrorFacts{API: apiID, Status: status}
+	for _, name := range []string{"X-Request-Id", "Request-Id", "Apim-Request-Id", "X-Generation-Id", "Cf-Ray"} {
+		if facts.RequestID = header.Get(name); facts.RequestID != "" {
+			break
+		}
+	}
+	return adapters.ErrorFromBody(facts, body)
+}
+
+// encoder writes one request.
+type encoder struct {
+	call   *adapters.Call
+	compat *profile.Compat
+	opts   adapters.Options // a copy: thinking may have to be turned off
+	config *llmdv1.GenerationConfig
+	effect *llmdv1.EffectiveOptions
+	w      jsonwire.Writer
+}
+
+// body writes what is stable over a conversation first and the messages last, so
+// that a provider's prompt cache finds the same prefix again.
+func (e *encoder) body() ([]byte, error) {
+	w := &e.w
+	w.BeginObject()
+	w.Member("model", e.call.Model.ID)
+	w.Key("stream")
+	w.Bool(true)
+	if e.compat.SupportsUsageInStreaming {
+		w.Key("stream_options")
+		w.Raw(`{"include_usage":true}`)
+	}
+	if e.compat.SupportsStore {
+		w.Key("store")
+		w.Bool(false)
+	}
+	for _, write := range []func() error{e.sampling, e.thinking, e.hostOptions, e.caching, e.responseFormat, e.tools, e.messages} {
+		if err := write(); err != nil {
+			return nil, err
+		}
+	}
+	w.EndObject()
+	return e.providerOptions(w.Bytes())
+}
+
+// providerOptions lays the caller's own options over the body. They cannot turn
+// streaming off.
+func (e *encoder) providerOptions(body []byte) ([]byte, error) {
+	provider := e.call.Model.Provider
+	options, ok := e.call.Generation.GetProviderOptionsJson()[provider]
+	if !ok {
+		return body, nil
+	}
+	merged, err := jsonwire.Merge(body, []byte(options))
+	if err == nil {
+		merged, err = jsonwire.Merge(merged, []byte(`{"stream":true}`))
+	}
+	if err != nil {
+		return nil, &adapters.FieldError{
+			Field:  "generation.provider_options_json[" + provider + "]",
+			Detail: "not one JSON object",
+		}
+	}
+	return merged, nil
+}
+
+// header names the body, and the session where the host routes by it.
+func (e *encoder) header() http.Header {
+	h := http.Header{"Content-Type": {"application/json"}, "Accept": {"text/event-stream"}}
+	key := headerValue(e.cacheKey())
+	if !e.compat.SendSessionAffinityHeaders || key == "" {
+		return h
+	}
+	switch e.compat.SessionAffinityFormat {
+	case "openrouter":
+		h.Set("X-Session-Id", key)
+	case "openai-nosession":
+		h.Set("X-Client-Request-Id", key)
+		h.Set("X-Session-Affinity", key)
+	default:
+		h.Set("Session_id", key)
+		h.Set("X-Client-Request-Id", key)
+		h.Set("X-Session-Affinity", key)
+	}
+	return h
+}
+
+// headerValue keeps of a key what may stand in a header.
+func headerValue(key string) string {
+	return strings.Map(func(r rune) rune {
+		if r <= ' ' || r > '~' {
+			return '_'
+		}
+		return r
+	}, key)
+}
+
+// adjust tells the caller that something is not quite as asked.
+func (e *encoder) adjust(what string) { e.effect.Adjustments = append(e.effect.Adjustments, what) }

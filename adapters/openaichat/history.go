@@ -1,0 +1,366 @@
+package openaichat
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/jsonwire"
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+)
+
+// Words that the hand-off to this API puts in. They are part of prompt prefixes,
+// so they never change.
+const (
+	noOutput     = "(no tool output)"
+	seeImage     = "(see attached image)"
+	imagesFollow = "Attached image(s) from tool result:"
+	processed    = "I have processed the tool results."
+)
+
+// message is one message as the API wants it.
+type message struct {
+	role string
+	text string // the content, where parts is nil
+	null bool   // the content is null
+	// parts is the content as a list.
+	parts []part
+	// reasoning goes into the field of that name, if it has one; details is a
+	// JSON array.
+	field, reasoning string
+	details          string
+	calls            []*llmdv1.ToolCall
+	callID, toolName string
+}
+
+// part is a text or an image of a message's content.
+type part struct {
+	text   string
+	image  *picture
+	marked bool // ends a cached prefix
+}
+
+// messages writes the conversation.
+func (e *encoder) messages() error {
+	ms, err := e.conversation()
+	if err != nil {
+		return err
+	}
+	if marker := e.cacheMarker(); marker != "" {
+		markFirst(ms)
+		markLast(ms)
+	}
+	e.w.Key("messages")
+	e.w.BeginArray()
+	for i := range ms {
+		e.message(&ms[i])
+	}
+	e.w.EndArray()
+	return nil
+}
+
+// conversation turns the history into the API's messages.
+func (e *encoder) conversation() ([]message, error) {
+	var ms []message
+	if s := e.call.Context.GetSystemPrompt(); s != "" {
+		ms = append(ms, message{role: e.systemRole(), text: s})
+	}
+	// Images cannot stand in a tool message. Those of a whole group of results
+	// follow it in one user message, as nothing may part a group.
+	var images []part
+	flush := func() {
+		if len(images) > 0 {
+			ms = e.bridge(ms)
+			ms = append(ms, message{role: "user", parts: append([]part{{text: imagesFollow}}, images...)})
+			images = nil
+		}
+	}
+	for i, m := range e.call.Context.GetMessages() {
+		switch m := m.GetMessage().(type) {
+		case *llmdv1.Message_User:
+			flush()
+			u, ok, err := user(m.User, i)
+			if err != nil {
+				return nil, err
+			}
+			if ok {
+				ms = append(e.bridge(ms), u)
+			}
+		case *llmdv1.Message_Assistant:
+			flush()
+			a, ok, err := e.assistant(m.Assistant, i)
+			if err != nil {
+				return nil, err
+			}
+			if ok {
+				ms = append(ms, a)
+			}
+		case *llmdv1.Message_ToolResult:
+			r, pictures, err := e.toolResult(m.ToolResult, i)
+			if err != nil {
+				return nil, err
+			}
+			ms = append(ms, r)
+			images = append(images, pictures...)
+		}
+	}
+	flush()
+	return ms, nil
+}
+
+// systemRole: OpenAI's reasoning models take the system prompt from the developer.
+func (e *encoder) systemRole() string {
+	if e.call.Model.Reasoning && e.compat.SupportsDeveloperRole {
+		return "developer"
+	}
+	return "system"
+}
+
+// bridge puts an assistant's word between results and a user message, where the
+// host wants one.
+func (e *encoder) bridge(ms []message) []message {
+	if e.compat.RequiresAssistantAfterToolResult && len(ms) > 0 && ms[len(ms)-1].role == "tool" {
+		ms = append(ms, message{role: "assistant", text: processed})
+	}
+	return ms
+}
+
+// user is a user turn: a string if it is one text, else a list without empty texts;
+// ok = false if nothing is left of it.
+func user(m *llmdv1.UserMessage, at int) (out message, ok bool, err error) {
+	blocks := m.GetContent()
+	out = message{role: "user"}
+	if len(blocks) == 1 && blocks[0].GetText() != nil {
+		out.text = blocks[0].GetText().GetText()
+		return out, true, nil
+	}
+	for j, b := range blocks {
+		switch {
+		case b.GetImage() != nil:
+			p, err := newPicture(b.GetImage(), fmt.Sprintf("generation.context.messages[%d].user.content[%d].image", at, j))
+			if err != nil {
+				return out, false, err
+			}
+			out.parts = append(out.parts, part{image: p})
+		case b.GetText().GetText() != "":
+			out.parts = append(out.parts, part{text: b.GetText().GetText()})
+		}
+	}
+	return out, len(out.parts) > 0, nil
+}
+
+// assistant is an assistant turn. Its content is one string: given lists of parts,
+// models begin to imitate the structure.
+func (e *encoder) assistant(m *llmdv1.AssistantMessage, at int) (out message, ok bool, err error) {
+	out = message{role: "assistant"}
+	var texts []string
+	for _, b := range m.GetContent() {
+		switch b := b.GetBlock().(type) {
+		case *llmdv1.AssistantContent_Text:
+			if t := b.Text.GetText(); strings.TrimSpace(t) != "" {
+				texts = append(texts, t)
+			}
+		case *llmdv1.AssistantContent_ToolCall:
+			out.calls = append(out.calls, b.ToolCall)
+		}
+	}
+	out.text = strings.Join(texts, "")
+	if err := e.replayThinking(&out, m, texts, at); err != nil {
+		return out, false, err
+	}
+	empty := out.text == "" && out.parts == nil
+	out.null = empty && !e.compat.RequiresAssistantAfterToolResult && !e.compat.RequiresNonNullAssistantContent
+	if e.compat.RequiresReasoningContentOnAssistantMessages && e.call.Model.Reasoning && out.field == "" {
+		out.field = "reasoning_content"
+	}
+	return out, !empty || len(out.calls) > 0, nil
+}
+
+// replayThinking puts a turn's thinking where its signature says it came from.
+func (e *encoder) replayThinking(out *message, m *llmdv1.AssistantMessage, texts []string, at int) error {
+	var thoughts []string
+	var sign *llmdv1.Signature // of the first block that can be replayed by field
+	for j, b := range m.GetContent() {
+		t := b.GetThinking()
+		if t == nil {
+			continue
+		}
+		s := t.GetSignature()
+		if s.GetFormat() == formatDetails && out.details == "" {
+			if !isArray(s.GetData()) {
+				return &adapters.FieldError{
+					Field:  fmt.Sprintf("generation.context.messages[%d].assistant.content[%d].thinking.signature.data", at, j),
+					Detail: "not a JSON array",
+				}
+			}
+			out.details = string(s.GetData())
+		}
+		if strings.TrimSpace(t.GetThinking()) == "" {
+			continue
+		}
+		if len(thoughts) == 0 {
+			sign = s
+		}
+		thoughts = append(thoughts, t.GetThinking())
+	}
+	if e.compat.RequiresThinkingAsText {
+		out.details = ""
+		if len(thoughts) > 0 {
+			out.parts = []part{{text: strings.Join(thoughts, "\n\n")}}
+			for _, t := range texts {
+				out.parts = append(out.parts, part{text: t})
+			}
+		}
+		return nil
+	}
+	if out.details == "" {
+		out.details = detailsOfCalls(out.calls)
+	}
+	if out.details == "" && sign.GetFormat() == formatField && isReasoningField(string(sign.GetData())) {
+		out.field, out.reasoning = string(sign.GetData()), strings.Join(thoughts, "\n")
+	}
+	return nil
+}
+
+// isReasoningField: a name that comes with the history must not become any other
+// member of the message.
+func isReasoningField(name string) bool {
+	return name == "reasoning" || name == "reasoning_content" || name == "reasoning_text"
+}
+
+// toolResult is a result's text, and its images for the message that follows.
+func (e *encoder) toolResult(m *llmdv1.ToolResultMessage, at int) (out message, images []part, err error) {
+	var texts []string
+	for j, b := range m.GetContent() {
+		switch {
+		case b.GetImage() != nil:
+			p, err := newPicture(b.GetImage(), fmt.Sprintf("generation.context.messages[%d].tool_result.content[%d].image", at, j))
+			if err != nil {
+				return out, nil, err
+			}
+			images = append(images, part{image: p})
+		case b.GetText() != nil:
+			texts = append(texts, b.GetText().GetText())
+		}
+	}
+	out = message{role: "tool", text: strings.Join(texts, "\n"), callID: m.GetToolCallId()}
+	switch {
+	case strings.TrimSpace(out.text) != "":
+	case len(images) > 0:
+		out.text = seeImage
+	default:
+		out.text = noOutput
+	}
+	if e.compat.RequiresToolResultName {
+		out.toolName = m.GetToolName()
+	}
+	return out, images, nil
+}
+
+// markFirst puts a cache marker on the system prompt.
+func markFirst(ms []message) {
+	if len(ms) > 0 && (ms[0].role == "system" || ms[0].role == "developer") {
+		ms[0].mark()
+	}
+}
+
+// markLast puts one on the last text of the conversation.
+func markLast(ms []message) {
+	for i := len(ms) - 1; i >= 0; i-- {
+		if ms[i].role == "system" || ms[i].role == "developer" || ms[i].mark() {
+			return
+		}
+	}
+}
+
+// mark marks the last text of a message, which makes its content a list.
+func (m *message) mark() bool {
+	if m.parts == nil && m.text != "" {
+		m.parts = []part{{text: m.text}}
+	}
+	for i := len(m.parts) - 1; i >= 0; i-- {
+		if m.parts[i].image == nil {
+			m.parts[i].marked = true
+			return true
+		}
+	}
+	return false
+}
+
+// message writes one message.
+func (e *encoder) message(m *message) {
+	w := &e.w
+	w.BeginObject()
+	w.Member("role", m.role)
+	w.MemberIf("name", m.toolName)
+	w.Key("content")
+	switch {
+	case m.parts != nil:
+		w.BeginArray()
+		for i := range m.parts {
+			e.part(&m.parts[i])
+		}
+		w.EndArray()
+	case m.null:
+		w.Null()
+	default:
+		w.String(jsonwire.Clean(m.text))
+	}
+	if m.field != "" {
+		w.Member(m.field, m.reasoning)
+	}
+	if m.details != "" {
+		w.Key("reasoning_details")
+		w.Raw(m.details)
+	}
+	if len(m.calls) > 0 {
+		w.Key("tool_calls")
+		w.BeginArray()
+		for _, c := range m.calls {
+			e.toolCall(c)
+		}
+		w.EndArray()
+	}
+	w.MemberIf("tool_call_id", m.callID)
+	w.EndObject()
+}
+
+// part writes a text or an image, the image's bytes straight into the body.
+func (e *encoder) part(p *part) {
+	w := &e.w
+	w.BeginObject()
+	if p.image != nil {
+		w.Member("type", "image_url")
+		w.Key("image_url")
+		w.BeginObject()
+		w.Key("url")
+		w.Base64("data:"+p.image.mime+";base64,", p.image.data)
+		w.EndObject()
+	} else {
+		w.Member("type", "text")
+		w.Member("text", jsonwire.Clean(p.text))
+	}
+	if p.marked {
+		w.Key("cache_control")
+		w.Raw(e.cacheMarker())
+	}
+	w.EndObject()
+}
+
+// toolCall writes a call. The arguments are the model's own text in a string.
+func (e *encoder) toolCall(c *llmdv1.ToolCall) {
+	arguments := c.GetArgumentsJson()
+	if strings.TrimSpace(arguments) == "" {
+		arguments = "{}"
+	}
+	w := &e.w
+	w.BeginObject()
+	w.Member("id", c.GetId())
+	w.Member("type", "function")
+	w.Key("function")
+	w.BeginObject()
+	w.Member("name", c.GetName())
+	w.Member("arguments", arguments)
+	w.EndObject()
+	w.EndObject()
+}
