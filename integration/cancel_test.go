@@ -2,6 +2,7 @@ package integration
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -40,7 +41,10 @@ func TestCancelAtEveryEvent(t *testing.T) {
 			whole := l.stream(limited(t, 30*time.Second), r.request(up.add(r.script())), nil)
 			step := max(1, len(whole.events)/30)
 			for k := 1; k < len(whole.events)-1; k += step {
-				r.cancelAt(t, l, up, whole, k)
+				t.Run(fmt.Sprint(k), func(t *testing.T) {
+					t.Parallel()
+					r.cancelAt(t, l, up, whole, k)
+				})
 			}
 		})
 	}

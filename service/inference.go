@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"crypto/sha256"
+	"log/slog"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -45,6 +46,8 @@ type Options struct {
 	CallerKeys bool
 	// NoStore: GetResponse is switched off, and nothing is kept for it.
 	NoStore bool
+	// Log gets what concerns no single call, without prompts. Required.
+	Log *slog.Logger
 	// Principal gives the authenticated caller; nil = everybody is the same.
 	Principal func(context.Context) string
 }

@@ -20,7 +20,7 @@ type Service struct {
 // New makes the services. catalog is asked at each request, so that a new
 // configuration can take its place; running streams keep their model.
 func New(current func() *catalog.Catalog, client *upstream.Client, o Options) *Service {
-	registry := responses.New()
+	registry := responses.New(!o.NoStore)
 	hosts := newUpstream(current, client)
 	engine := generation.New(generation.Config{
 		Models: func(name string) (*profile.Model, error) {
@@ -35,6 +35,9 @@ func New(current func() *catalog.Catalog, client *upstream.Client, o Options) *S
 		ErrorOf:  ErrorOf,
 		Registry: registry,
 		Instance: o.Instance,
+		Panicked: func(kind string, stack []byte) {
+			o.Log.Error("a response panicked", "type", kind, "stack", string(stack))
+		},
 	})
 	return &Service{
 		Inference: &Inference{engine: engine, registry: registry, upstream: hosts, options: o},

@@ -37,10 +37,11 @@ func New(file *config.File, env config.Env, version string, logTo io.Writer) (*A
 		return nil, fmt.Errorf("server: log level: %w", err)
 	}
 	a := &App{File: file, Catalog: models, client: upstream.New(upstream.Options{UserAgent: "llmd/" + version})}
+	log := slog.New(slog.NewTextHandler(logTo, &slog.HandlerOptions{Level: level}))
 	a.service = service.New(func() *catalog.Catalog { return models }, a.client, service.Options{
-		Instance: file.Server.Instance, CallerKeys: file.Server.CallerKeys.Allow, NoStore: !file.Server.PartialStore,
+		Instance: file.Server.Instance, CallerKeys: file.Server.CallerKeys.Allow, NoStore: !file.Server.PartialStore, Log: log,
 	})
-	a.transport = newTransport(file.Server, a.service, slog.New(slog.NewTextHandler(logTo, &slog.HandlerOptions{Level: level})))
+	a.transport = newTransport(file.Server, a.service, log)
 	return a, nil
 }
 

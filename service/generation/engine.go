@@ -21,7 +21,7 @@ type Upstream interface {
 	Do(ctx context.Context, m *profile.Model, key string, r *adapters.Request) (*upstream.Response, error)
 }
 
-// Config is what an Engine is made of; all but Images is required.
+// Config is what an Engine is made of; all but Images and Panicked is required.
 type Config struct {
 	// Models finds a model by its address or alias.
 	Models func(name string) (*profile.Model, error)
@@ -37,6 +37,9 @@ type Config struct {
 	Registry *responses.Registry
 	// Instance names this llmd; it is the first part of response ids.
 	Instance string
+	// Panicked is told of a panic in a run: its type, never its value, which may
+	// hold a prompt.
+	Panicked func(kind string, stack []byte)
 }
 
 // Engine runs requests. It is safe for concurrent use.
@@ -71,6 +74,12 @@ func (e *ReusedError) Error() string {
 // returns a reader of its events. ctx lends its values, not its end: the reader
 // ends the run when it leaves.
 func (e *Engine) Start(ctx context.Context, req *Request) (*Reader, error) {
+	if req.RequestID != "" {
+		// A repeated id costs no planning.
+		if known, ok := e.cfg.Registry.Get(responses.Key{Owner: req.Owner, RequestID: req.RequestID}); ok {
+			return e.joinKnown(req, &known)
+		}
+	}
 	p, err := e.Plan(ctx, req.Generation, req.Generation.GetModel())
 	if err != nil {
 		return nil, err

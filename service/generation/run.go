@@ -3,6 +3,8 @@ package generation
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -76,19 +78,29 @@ func (r *Run) begin(ctx context.Context, p *Plan) {
 	}()
 }
 
-// run is the life of a response.
+// errPanic is llmd's own fault.
+var errPanic = errors.New("generation: a run panicked")
+
+// run is the life of a response. A panic ends it like any failure: it must not take
+// the other streams of the process along.
 func (r *Run) run(ctx context.Context, p *Plan) {
 	var a *answer
+	defer func() {
+		if v := recover(); v != nil {
+			if r.engine.cfg.Panicked != nil {
+				r.engine.cfg.Panicked(fmt.Sprintf("%T", v), debug.Stack())
+			}
+			r.finish(a, errPanic)
+		}
+	}()
 	err := ctx.Err()
 	if err == nil {
 		a, err = r.connect(ctx, p)
 	}
-	if a == nil {
-		r.finish(nil, err)
-		return
+	if a != nil {
+		r.commit(a)
+		err = r.read(ctx, a)
 	}
-	r.commit(a)
-	err = r.read(ctx, a)
 	r.finish(a, err)
 }
 
@@ -307,9 +319,26 @@ func (r *Run) finish(a *answer, err error) {
 	if a != nil {
 		a.close()
 	}
+	rec := r.seal(err)
+	r.engine.cfg.Registry.Finish(r.request.Owner, r.asm.message.GetResponseId(), rec)
+	close(r.done)
 	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, rd := range r.readers {
+		rd.queue.close(false)
+	}
+}
+
+// seal decides how the run ended and publishes its terminal event.
+func (r *Run) seal(err error) *responses.Record {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.deadline != nil {
 		r.deadline.Stop()
+	}
+	if r.ended { // a first try to end it panicked
+		r.err = r.failure(errPanic)
+		return nil
 	}
 	r.ended = true
 	switch {
@@ -337,16 +366,7 @@ func (r *Run) finish(a *answer, err error) {
 		r.terminal = events[len(events)-1]
 		r.publish(events...)
 	}
-	rec := r.record()
-	r.mu.Unlock()
-
-	r.engine.cfg.Registry.Finish(r.request.Owner, r.asm.message.GetResponseId(), rec)
-	close(r.done)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, rd := range r.readers {
-		rd.queue.close(false)
-	}
+	return r.record()
 }
 
 // record is what is kept; nil for a failure before the commit point, so that the

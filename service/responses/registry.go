@@ -65,7 +65,8 @@ type Found struct {
 
 // Registry is the in-memory store. It is safe for concurrent use.
 type Registry struct {
-	now func() time.Time
+	now  func() time.Time
+	keep bool
 
 	mu         sync.Mutex
 	byKey      map[Key]*entry
@@ -87,9 +88,10 @@ type tombstone struct {
 	expires time.Time
 }
 
-// New makes an empty registry.
-func New() *Registry {
-	return &Registry{now: time.Now, byKey: map[Key]*entry{}, recent: list.New(), tombstones: map[Key]tombstone{}}
+// New makes an empty registry. Without keep it knows running responses only:
+// nothing is remembered of one that has ended.
+func New(keep bool) *Registry {
+	return &Registry{now: time.Now, keep: keep, byKey: map[Key]*entry{}, recent: list.New(), tombstones: map[Key]tombstone{}}
 }
 
 // Close forgets everything and stops the clock.
@@ -138,7 +140,7 @@ func (r *Registry) Finish(owner, responseID string, rec *Record) {
 	if e == nil || e.found.Live == nil {
 		return
 	}
-	if rec == nil || r.closed {
+	if rec == nil || r.closed || !r.keep {
 		r.forget(e)
 		return
 	}
