@@ -135,9 +135,9 @@ func (c *classifier) reason() string {
 // ownReason is what the provider's code or type says, if it says something that
 // the status does not say better.
 func (c *classifier) ownReason() string {
-	a, b := codeReason(c.code), codeReason(c.typ)
-	if a == "" || b == ReasonQuotaExhausted || b == ReasonContextLengthExceeded {
-		a, b = b, a
+	a := codeReason(c.code)
+	if b := codeReason(c.typ); a == "" || b == ReasonQuotaExhausted || b == ReasonContextLengthExceeded {
+		a = b
 	}
 	if a == "" && c.typ == "" {
 		a = zaiReason(c.code)

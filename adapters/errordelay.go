@@ -13,8 +13,10 @@ const maxDelay = 31 * 24 * time.Hour
 // delayInWords finds "try again in 7m12.5s", "retry after 5 seconds" and the like
 // in lower-case text; nil = none.
 func delayInWords(text string) *time.Duration {
-	for _, phrase := range []string{"try again in ", "retry in ", "retry after ", "try again after ", "retry your request in ", "retry your request after ",
-		"retry-after: ", "wait for ", "wait ", "available in ", "reset after ", "resets in ", "reset in "} {
+	for _, phrase := range []string{
+		"try again in ", "retry in ", "retry after ", "try again after ", "retry your request in ", "retry your request after ",
+		"retry-after: ", "wait for ", "wait ", "available in ", "reset after ", "resets in ", "reset in ",
+	} {
 		_, after, ok := strings.Cut(text, phrase)
 		if !ok {
 			continue

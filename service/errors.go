@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strconv"
 	"strings"
 	"time"
 
@@ -73,6 +74,7 @@ func abortRow(a *generation.Abort) row {
 		return row{code: codes.Unavailable, reason: "SERVER_SHUTTING_DOWN"}
 	case llmdv1.AbortCause_ABORT_CAUSE_SLOW_CONSUMER:
 		return row{code: codes.ResourceExhausted, reason: "SLOW_CONSUMER", never: true}
+	case llmdv1.AbortCause_ABORT_CAUSE_REQUESTED, llmdv1.AbortCause_ABORT_CAUSE_UNSPECIFIED:
 	}
 	if a.Cancelled {
 		return row{code: codes.Canceled, reason: "CANCELLED"}
@@ -84,15 +86,15 @@ func abortRow(a *generation.Abort) row {
 type (
 	// InvalidError lists what is wrong with a request.
 	InvalidError struct{ Violations []Violation }
-	// ResponseNotFoundError: no such response, or not the caller's.
+	// ResponseNotFoundError means that there is no such response, or not the caller's.
 	ResponseNotFoundError struct{}
-	// WrongInstanceError: the response lives in another llmd.
+	// WrongInstanceError means that the response lives in another llmd.
 	WrongInstanceError struct{ Instance string }
-	// ShuttingDownError: no new work is taken.
+	// ShuttingDownError means that no new work is taken.
 	ShuttingDownError struct{}
-	// DisabledError: the feature is switched off by configuration.
+	// DisabledError means that the feature is switched off by configuration.
 	DisabledError struct{ Feature string }
-	// CallerKeysError: the configuration does not take keys from callers.
+	// CallerKeysError means that the configuration does not take keys from callers.
 	CallerKeysError struct{}
 )
 
@@ -246,15 +248,15 @@ func (f *fault) fromUpstream(u *adapters.UpstreamError, callerKey bool) {
 		f.metadata["providerErrorType"] = adapters.MaskSecrets(u.Type)
 	}
 	if u.Status != 0 {
-		f.metadata["providerHttpStatus"] = fmt.Sprint(u.Status)
+		f.metadata["providerHttpStatus"] = strconv.Itoa(u.Status)
 	}
 	if u.LimitTokens > 0 {
-		f.metadata["limitTokens"] = fmt.Sprint(u.LimitTokens)
+		f.metadata["limitTokens"] = strconv.FormatInt(u.LimitTokens, 10)
 	}
 	if u.RequestedTokens > 0 {
-		f.metadata["requestedTokens"] = fmt.Sprint(u.RequestedTokens)
+		f.metadata["requestedTokens"] = strconv.FormatInt(u.RequestedTokens, 10)
 	}
-	f.metadata["retryable"] = fmt.Sprint(u.Retryable())
+	f.metadata["retryable"] = strconv.FormatBool(u.Retryable())
 	if u.ShouldRetry != nil && !*u.ShouldRetry {
 		f.never = true
 	}

@@ -216,8 +216,9 @@ func (s *Inference) GetResponse(ctx context.Context, req *llmdv1.GetResponseRequ
 		return nil, toStatus(err)
 	}
 	c := &checker{}
-	if c.duration("wait_duration", req.GetWaitDuration(), 0); c.err() != nil {
-		return nil, toStatus(c.err())
+	c.duration("wait_duration", req.GetWaitDuration(), 0)
+	if err := c.err(); err != nil {
+		return nil, toStatus(err)
 	}
 	key := responses.Key{Owner: s.owner(ctx), ResponseID: req.GetResponseId(), RequestID: req.GetRequestId()}
 	found, ok := s.registry.Get(key)

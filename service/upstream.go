@@ -83,8 +83,7 @@ func (u *Upstream) target(m *profile.Model, key string) (*catalog.Provider, *ups
 // scheme is how a key goes to the provider: as its own would, or as is usual for
 // the API where it has none.
 func scheme(p *catalog.Provider, m *profile.Model) upstream.Scheme {
-	switch p.Auth {
-	case catalog.AuthNone, catalog.AuthAWS, catalog.AuthGoogle:
+	if p.Auth == catalog.AuthNone || p.Auth == catalog.AuthAWS || p.Auth == catalog.AuthGoogle {
 		return upstream.SchemeOf(m.API)
 	}
 	return upstream.Scheme(p.Auth)
@@ -102,7 +101,7 @@ func newTarget(p *catalog.Provider) *upstream.Target {
 		t.Credentials = upstream.NewAWS(p.Region, "")
 	case catalog.AuthGoogle:
 		t.Credentials = upstream.NewGoogle()
-	default:
+	case catalog.AuthBearer, catalog.AuthXAPIKey, catalog.AuthAPIKey, catalog.AuthGoogleAPIKey, catalog.AuthCloudflareAIG:
 		t.Credentials = upstream.NewKey(upstream.Scheme(p.Auth), p.Key.Reveal(), p.CredentialsSource)
 	}
 	if p.API == apiFaux {

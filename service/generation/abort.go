@@ -8,7 +8,7 @@ import (
 
 // Abort is the decision to end a run before its provider did. As an error it is
 // what the message and the status say.
-type Abort struct {
+type Abort struct { //nolint:errname // a decision first, an error by the way
 	Cause llmdv1.AbortCause
 	// Reason is the caller's own word, from AbortRequest.
 	Reason string

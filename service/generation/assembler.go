@@ -66,10 +66,11 @@ func (a *assembler) take() []*llmdv1.StreamResponse {
 // can carry them.
 func (a *assembler) absorb(parts []adapters.Part) {
 	for i := range parts {
-		switch p := &parts[i]; p.Kind {
-		case adapters.PartIDs:
+		p := &parts[i]
+		if p.Kind == adapters.PartIDs {
 			a.takeIDs(p)
-		case adapters.PartUsage:
+		}
+		if p.Kind == adapters.PartUsage {
 			a.setUsage(p.Usage)
 		}
 	}
@@ -179,7 +180,7 @@ func (a *assembler) reprice() {
 func (a *assembler) diagnose(p *adapters.Part) {
 	d := &llmdv1.Diagnostic{Code: p.Name, Message: clean(p.Text)}
 	if b := a.byKey[p.Block]; p.Block >= 0 && b != nil && b.started {
-		d.ContentIndex = proto.Int32(b.index)
+		d.ContentIndex = new(b.index)
 	}
 	a.message.Diagnostics = append(a.message.Diagnostics, d)
 }

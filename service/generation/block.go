@@ -36,7 +36,6 @@ type block struct {
 	result              *jsonstream.Result
 	valid               int32 // the prefix as last sent, and what closes it
 	closers             string
-	raw                 []byte // arguments so far, kept only for partial_arguments
 
 	signature *llmdv1.Signature
 	provider  *llmdv1.ProviderContent

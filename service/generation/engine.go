@@ -3,6 +3,7 @@ package generation
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -105,7 +106,10 @@ func (e *Engine) joinKnown(req *Request, known *responses.Found) (*Reader, error
 	if known.Record != nil {
 		return replay(known.Record, req.Options), nil
 	}
-	r := known.Live.(*Run) //nolint:forcetypeassert // runs are all that is registered
+	r, ok := known.Live.(*Run)
+	if !ok {
+		return nil, fmt.Errorf("generation: %T cannot be joined", known.Live)
+	}
 	if reader := r.join(req.Options, true); reader != nil {
 		return reader, nil
 	}

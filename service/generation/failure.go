@@ -5,7 +5,7 @@ import "github.com/llmd-dev/llmd/adapters/profile"
 // Failure is an error of a run with the facts of contract section 3. Its cause
 // says what went wrong: an *adapters.UpstreamError, an *Abort, or an error of
 // planning a fallback.
-type Failure struct {
+type Failure struct { //nolint:errname // the frame around an error
 	Err   error
 	Model *profile.Model
 	// ResponseID is llmd's id, RequestID the caller's, ProviderRequestID the

@@ -95,9 +95,6 @@ func strictly(policy *llmdv1.HandoffPolicy, changes []*llmdv1.HandoffChange) err
 
 // asUpstream finds the provider's failure in an error.
 func asUpstream(err error) *adapters.UpstreamError {
-	var u *adapters.UpstreamError
-	if errors.As(err, &u) {
-		return u
-	}
-	return nil
+	u, _ := errors.AsType[*adapters.UpstreamError](err)
+	return u
 }

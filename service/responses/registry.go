@@ -150,7 +150,7 @@ func (r *Registry) Finish(owner, responseID string, rec *Record) {
 	e.place = r.recent.PushFront(e)
 	r.bytes += rec.bytes
 	for r.bytes > MaxBytes && r.recent.Len() > 1 {
-		r.forget(r.recent.Back().Value.(*entry)) //nolint:forcetypeassert // the list holds entries alone
+		r.forget(entryOf(r.recent.Back()))
 	}
 	r.schedule()
 }
@@ -207,6 +207,12 @@ func Wait(ctx context.Context, live Live, d time.Duration) {
 	}
 }
 
+// entryOf reads an element of the recent list, which holds entries alone.
+func entryOf(p *list.Element) *entry {
+	e, _ := p.Value.(*entry)
+	return e
+}
+
 func (r *Registry) touch(e *entry) {
 	if e.place != nil {
 		r.recent.MoveToFront(e.place)
@@ -228,7 +234,7 @@ func (r *Registry) forget(e *entry) {
 func (r *Registry) expire() {
 	now := r.now()
 	for p := r.recent.Back(); p != nil; {
-		e, before := p.Value.(*entry), p.Prev() //nolint:forcetypeassert // the list holds entries alone
+		e, before := entryOf(p), p.Prev()
 		if !now.Before(e.found.Record.ExpireTime) {
 			r.forget(e)
 		}
