@@ -23,6 +23,7 @@ var recordedAPIs = []struct{ folder, api, base string }{
 	{"openai-responses", "openai-responses", "/v1"},
 	{"google-generative-ai", "google-generative-ai", ""},
 	{"google-vertex", "google-vertex", ""},
+	{"mistral", "mistral-conversations", "/v1"},
 }
 
 // recording is one recorded answer with what an independent reader made of it.

@@ -5,6 +5,7 @@ import (
 	"github.com/llmd-dev/llmd/adapters/anthropic"
 	"github.com/llmd-dev/llmd/adapters/faux"
 	"github.com/llmd-dev/llmd/adapters/google"
+	"github.com/llmd-dev/llmd/adapters/mistral"
 	"github.com/llmd-dev/llmd/adapters/openaichat"
 	"github.com/llmd-dev/llmd/adapters/openairesponses"
 )
@@ -17,6 +18,7 @@ func wireAPIs() []adapters.Adapter {
 		faux.New(),
 		google.New(),
 		google.NewVertex(),
+		mistral.New(),
 		openaichat.New(),
 		openairesponses.New(),
 		openairesponses.NewAzure(),

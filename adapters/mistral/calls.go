@@ -1,0 +1,133 @@
+package mistral
+
+import (
+	"strings"
+
+	"github.com/llmd-dev/llmd/adapters"
+)
+
+// toolCall is a call that is being read.
+type toolCall struct {
+	block    int
+	id, name string
+	shape    shape // of its arguments
+}
+
+// calls matches pieces to calls. Mistral sends a call in one piece; what stands
+// between may send it in several, leave out the numbers, or give them all number 0.
+type calls struct {
+	list    []*toolCall
+	byIndex map[number]*toolCall
+	byID    map[string]*toolCall
+}
+
+// delta reads one entry of tool_calls. newBlock gives the number of a new block.
+func (cs *calls) delta(d *callDelta, newBlock func() int, sink *adapters.Sink) {
+	if d.ID == "null" {
+		d.ID = "" // the client libraries' word for none
+	}
+	c := cs.find(d)
+	isNew := c == nil
+	if isNew {
+		c = &toolCall{block: newBlock()}
+		cs.list = append(cs.list, c)
+	}
+	cs.register(c, d, isNew)
+	filled := isNew
+	if c.id == "" && d.ID != "" {
+		c.id, filled = string(d.ID), true
+	}
+	if c.name == "" && d.Function.Name != "" {
+		c.name, filled = string(d.Function.Name), true
+	}
+	if filled {
+		sink.ToolCall(c.block, c.id, c.name, "")
+	}
+	if fragment := string(d.Function.Arguments); fragment != "" {
+		c.shape.feed(fragment)
+		sink.Arguments(c.block, fragment)
+	}
+}
+
+// find is the call that a piece belongs to; nil if it begins a new one. The number
+// counts more than the id, which gateways change on the way.
+func (cs *calls) find(d *callDelta) *toolCall {
+	if len(cs.list) == 0 {
+		return nil
+	}
+	last := cs.list[len(cs.list)-1]
+	var c *toolCall
+	switch {
+	case d.Index != nil:
+		c = cs.byIndex[*d.Index]
+	case d.ID != "":
+		c = cs.byID[string(d.ID)]
+		if c == nil && last.id == "" && d.Function.Name == "" {
+			c = last // the id comes late
+		}
+	default:
+		c = last
+	}
+	if c == nil || c.followedBy(d) {
+		return nil
+	}
+	return c
+}
+
+// followedBy says whether a piece that has the call's number, or none, begins the
+// next call all the same. Such a piece names a tool. Without number and id that
+// is enough, unless the name is only said again; else it must come with another id,
+// or with arguments of its own when those so far are whole.
+func (c *toolCall) followedBy(d *callDelta) bool {
+	name := string(d.Function.Name)
+	if name == "" || c.name == "" {
+		return false
+	}
+	if d.Index == nil && d.ID == "" {
+		return d.second || name != c.name || c.shape.closed
+	}
+	otherID := d.ID != "" && c.id != "" && string(d.ID) != c.id
+	fresh := strings.HasPrefix(strings.TrimSpace(string(d.Function.Arguments)), "{")
+	return d.second && otherID || c.shape.closed && fresh && (otherID || d.ID == "")
+}
+
+// register remembers by what the call is found again.
+func (cs *calls) register(c *toolCall, d *callDelta, isNew bool) {
+	if cs.byIndex == nil {
+		cs.byIndex, cs.byID = map[number]*toolCall{}, map[string]*toolCall{}
+	}
+	if d.Index != nil && (isNew || cs.byIndex[*d.Index] == nil) {
+		cs.byIndex[*d.Index] = c
+	}
+	if d.ID != "" && (isNew || cs.byID[string(d.ID)] == nil) {
+		cs.byID[string(d.ID)] = c
+	}
+}
+
+// shape follows a JSON text far enough to know whether its outermost object is
+// closed.
+type shape struct {
+	depth             int
+	inString, escaped bool
+	closed            bool
+}
+
+func (s *shape) feed(text string) {
+	for i := range len(text) {
+		switch c := text[i]; {
+		case s.escaped:
+			s.escaped = false
+		case s.inString:
+			s.escaped = c == '\\'
+			s.inString = c != '"'
+		case c == '"':
+			s.inString = true
+		case c == '{' || c == '[':
+			s.depth++
+			s.closed = false
+		case c == '}' || c == ']':
+			s.depth--
+			s.closed = s.depth == 0
+		}
+	}
+}

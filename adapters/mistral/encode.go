@@ -1,0 +1,153 @@
+package mistral
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/frame"
+	"github.com/llmd-dev/llmd/adapters/jsonwire"
+	"github.com/llmd-dev/llmd/adapters/profile"
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+)
+
+// The API's id and the format of its signatures (contract 2.15).
+const (
+	apiID          = "mistral-conversations"
+	formatThinking = "mistral.thinking"
+)
+
+// Adapter implements adapters.Adapter.
+type Adapter struct{}
+
+var _ adapters.Adapter = (*Adapter)(nil)
+
+// New returns the adapter.
+func New() *Adapter { return &Adapter{} }
+
+// API implements adapters.Adapter.
+func (*Adapter) API() string { return apiID }
+
+// Framing implements adapters.Adapter.
+func (*Adapter) Framing() frame.Kind { return frame.SSE }
+
+// Constraints implements adapters.Adapter.
+func (*Adapter) Constraints(m *profile.Model) adapters.Constraints {
+	return adapters.Constraints{
+		// "Tool call id was ... but must be a-z, A-Z, 0-9, with a length of 9."
+		ToolCallIDs:       adapters.IDRule{ExactLen: 9, Alphanumeric: true},
+		Images:            m.TakesImages(),
+		ErrorResultImages: true,
+		// A conversation of one message must be the user's.
+		UserFirst:        true,
+		Prefill:          true,
+		SignatureFormats: []string{formatThinking},
+		UnsignedThinking: true,
+		ProviderContent:  true,
+	}
+}
+
+// Encode implements adapters.Adapter.
+func (*Adapter) Encode(call *adapters.Call) (*adapters.Request, error) {
+	e := &encoder{
+		call:   call,
+		opts:   call.Options,
+		config: call.Generation.GetConfig(),
+		effect: call.Options.Effective(call.Generation),
+	}
+	body, err := e.body()
+	if err != nil {
+		return nil, err
+	}
+	return &adapters.Request{
+		Path: "/chat/completions", Header: e.header(), Body: body,
+		Effective: e.effect, Changes: e.changes,
+	}, nil
+}
+
+// DecodeError implements adapters.Adapter.
+func (*Adapter) DecodeError(status int, header http.Header, body []byte) *adapters.UpstreamError {
+	facts := adapters.ErrorFacts{API: apiID, Status: status}
+	for _, name := range []string{"Mistral-Correlation-Id", "X-Kong-Request-Id", "X-Request-Id"} {
+		if facts.RequestID = header.Get(name); facts.RequestID != "" {
+			break
+		}
+	}
+	return adapters.ErrorFromBody(facts, body)
+}
+
+// encoder writes one request.
+type encoder struct {
+	call    *adapters.Call
+	opts    *adapters.Options
+	config  *llmdv1.GenerationConfig
+	effect  *llmdv1.EffectiveOptions
+	changes []*llmdv1.HandoffChange
+	w       jsonwire.Writer
+}
+
+// body writes what is stable over a conversation first and the messages last, so
+// that the prompt cache finds the same prefix again.
+func (e *encoder) body() ([]byte, error) {
+	w := &e.w
+	w.BeginObject()
+	w.Member("model", e.call.Model.ID)
+	w.Key("stream")
+	w.Bool(true)
+	for _, write := range []func() error{e.refuse, e.sampling, e.thinking, e.serviceTier, e.caching, e.responseFormat, e.tools, e.messages} {
+		if err := write(); err != nil {
+			return nil, err
+		}
+	}
+	w.EndObject()
+	return e.providerOptions(w.Bytes())
+}
+
+// providerOptions lays the caller's own options over the body. They cannot turn
+// streaming off.
+func (e *encoder) providerOptions(body []byte) ([]byte, error) {
+	provider := e.call.Model.Provider
+	options, ok := e.call.Generation.GetProviderOptionsJson()[provider]
+	if !ok {
+		return body, nil
+	}
+	merged, err := jsonwire.Merge(body, []byte(options))
+	if err == nil {
+		merged, err = jsonwire.Merge(merged, []byte(`{"stream":true}`))
+	}
+	if err != nil {
+		return nil, &adapters.FieldError{
+			Field:  "generation.provider_options_json[" + provider + "]",
+			Detail: "not one JSON object",
+		}
+	}
+	return merged, nil
+}
+
+// header names the body, and the session, which Mistral routes to where the
+// beginning of its prompt is cached.
+func (e *encoder) header() http.Header {
+	h := http.Header{"Content-Type": {"application/json"}, "Accept": {"text/event-stream"}}
+	if key := headerValue(e.cacheKey()); key != "" {
+		h.Set("X-Affinity", key)
+	}
+	return h
+}
+
+// headerValue keeps of a key what may stand in a header.
+func headerValue(key string) string {
+	return strings.Map(func(r rune) rune {
+		if r <= ' ' || r > '~' {
+			return '_'
+		}
+		return r
+	}, key)
+}
+
+// adjust tells the caller that something is not quite as asked.
+func (e *encoder) adjust(what string) { e.effect.Adjustments = append(e.effect.Adjustments, what) }
+
+// unsupported is the error for an explicit wish that cannot be carried.
+func unsupported(capability, field, detail string) error {
+	return &adapters.CapabilityError{Capability: capability, Field: field, Detail: detail}
+}

@@ -1,0 +1,86 @@
+package mistral
+
+import (
+	"strings"
+
+	"github.com/llmd-dev/llmd/adapters/jsonwire"
+)
+
+// maxSignature is the longest signature that the contract takes back, in bytes.
+const maxSignature = 1 << 20
+
+// thinking collects a block of thinking, for its signature.
+type thinking struct {
+	elements []element
+	text     strings.Builder // behind the last of elements
+	members  []jsonwire.Member
+}
+
+// add takes a piece and returns its text.
+func (t *thinking) add(d *thoughtDelta) string {
+	var said strings.Builder
+	for _, el := range d.elements {
+		if el.raw == nil {
+			said.WriteString(el.text)
+			t.text.WriteString(el.text)
+			continue
+		}
+		t.flush()
+		t.elements = append(t.elements, el)
+	}
+	for _, m := range d.members {
+		t.set(m)
+	}
+	return said.String()
+}
+
+// set keeps a member; of those with one key the last counts.
+func (t *thinking) set(m jsonwire.Member) {
+	for i := range t.members {
+		if t.members[i].Key == m.Key {
+			t.members[i] = m
+			return
+		}
+	}
+	t.members = append(t.members, m)
+}
+
+func (t *thinking) flush() {
+	if t.text.Len() > 0 {
+		t.elements = append(t.elements, element{text: t.text.String()})
+		t.text.Reset()
+	}
+}
+
+// signature is the whole chunk as JSON, if there is more to it than text; else nil.
+func (t *thinking) signature() []byte {
+	if len(t.elements) == 0 && len(t.members) == 0 {
+		return nil
+	}
+	t.flush()
+	var w jsonwire.Writer
+	w.BeginObject()
+	w.Member("type", "thinking")
+	w.Key("thinking")
+	w.BeginArray()
+	for _, el := range t.elements {
+		if el.raw != nil {
+			w.RawBytes(el.raw)
+			continue
+		}
+		w.BeginObject()
+		w.Member("type", "text")
+		w.Member("text", jsonwire.Clean(el.text))
+		w.EndObject()
+	}
+	w.EndArray()
+	for _, m := range t.members {
+		w.Key(m.Key)
+		w.RawBytes(m.Value)
+	}
+	w.EndObject()
+	if len(w.Bytes()) > maxSignature {
+		return nil
+	}
+	return w.Bytes()
+}
