@@ -49,7 +49,7 @@ var importTable = []importRule{
 	{pattern: "adapters", own: []string{genPkg, "adapters/frame", "adapters/profile"}, others: []string{protobuf}, pure: true},
 	{pattern: "adapters/frame", others: []string{"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream"}, pure: true},
 	{pattern: "adapters/jsonstream", pure: true},
-	{pattern: "adapters/jsonwire", pure: true},
+	{pattern: "adapters/jsonwire", others: []string{"github.com/go-json-experiment/json"}, pure: true},
 	{pattern: "adapters/profile", own: []string{genPkg}, others: []string{protobuf, "go.yaml.in/yaml/v3"}, pure: true},
 	{
 		pattern: "adapters/adaptertest",

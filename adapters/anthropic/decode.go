@@ -12,6 +12,7 @@ import (
 	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/frame"
 	"github.com/llmd-dev/llmd/adapters/jsonstream"
+	"github.com/llmd-dev/llmd/adapters/jsonwire"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
@@ -132,7 +133,7 @@ func (d *decoder) whole(f frame.Frame, sink *adapters.Sink) error {
 // startBlock opens a block under the provider's index.
 func (d *decoder) startBlock(index int, raw json.RawMessage, sink *adapters.Sink) error {
 	var s startedBlock
-	if !readable(json.Unmarshal(raw, &s)) || s.Type == "" {
+	if !readable(jsonwire.Unmarshal(raw, &s)) || s.Type == "" {
 		return nil // nothing that could be kept
 	}
 	if s.Type == "fallback" {
@@ -270,7 +271,7 @@ func known(name string) bool {
 // read parses a frame. Some hosts forget to escape what stands in strings; that
 // is mended, but a frame that was cut is not.
 func read[T any](f frame.Frame, v *T) error {
-	err := json.Unmarshal(f.Data, v)
+	err := jsonwire.Unmarshal(f.Data, v)
 	if readable(err) {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/frame"
+	"github.com/llmd-dev/llmd/adapters/jsonwire"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
@@ -29,7 +30,7 @@ func (*Adapter) NewDecoder(call *adapters.Call) adapters.Decoder {
 // Decode implements [adapters.Decoder].
 func (d *decoder) Decode(f frame.Frame, s *adapters.Sink) error {
 	var e event
-	if err := json.Unmarshal(f.Data, &e); err != nil {
+	if err := jsonwire.Unmarshal(f.Data, &e); err != nil {
 		return errFrame
 	}
 	if e.Error != nil {

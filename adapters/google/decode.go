@@ -10,6 +10,7 @@ import (
 
 	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/frame"
+	"github.com/llmd-dev/llmd/adapters/jsonwire"
 )
 
 // errFrame does not quote the frame, which may hold what the model said.
@@ -66,7 +67,7 @@ func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
 
 func (d *decoder) response(data []byte, sink *adapters.Sink) error {
 	var r response
-	if err := json.Unmarshal(data, &r); err != nil && !harmless(err) {
+	if err := jsonwire.Unmarshal(data, &r); err != nil && !harmless(err) {
 		return errFrame
 	}
 	if filled(r.Error) {

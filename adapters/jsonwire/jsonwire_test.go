@@ -120,3 +120,34 @@ func TestMerge(t *testing.T) {
 		}
 	}
 }
+
+// TestUnmarshalAgrees: both readers give the same, and faults are encoding/json's.
+func TestUnmarshalAgrees(t *testing.T) {
+	type inner struct {
+		Text  Text
+		Raw   json.RawMessage
+		Index *int `json:"index"`
+	}
+	type frame struct {
+		ID     string
+		Inner  *inner
+		List   []inner
+		Number int
+	}
+	for _, in := range []string{
+		`{"id":"a","inner":{"text":"x\ud83d","raw":{ "b" : 1.0 },"index":3},"list":[{"text":null},{}],"unknown":[1,{"a":null}]}`,
+		`{"ID":"a","iD":"b","number":null,"inner":null}`,
+		`{"id":5,"number":7}`, `{"number":"7"}`, `{"id":"a"`, `[]`, `null`, ``, "{\"id\":\"\xff\"}", `{"number":1.5}`, `{} x`,
+	} {
+		var got, want frame
+		gotErr, wantErr := Unmarshal([]byte(in), &got), json.Unmarshal([]byte(in), &want)
+		if (gotErr == nil) != (wantErr == nil) {
+			t.Errorf("%s: %v, encoding/json says %v", in, gotErr, wantErr)
+		}
+		g, _ := json.Marshal(got)
+		w, _ := json.Marshal(want)
+		if string(g) != string(w) {
+			t.Errorf("%s: read as %s, encoding/json as %s", in, g, w)
+		}
+	}
+}

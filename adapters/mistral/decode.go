@@ -2,13 +2,13 @@ package mistral
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"unicode"
 
 	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/frame"
+	"github.com/llmd-dev/llmd/adapters/jsonwire"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
@@ -46,7 +46,7 @@ func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
 		return nil
 	}
 	var e event
-	if err := json.Unmarshal(data, &e); err != nil {
+	if err := jsonwire.Unmarshal(data, &e); err != nil {
 		return d.unreadable(f, "is not an event")
 	}
 	if d.stopped {

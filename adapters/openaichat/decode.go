@@ -52,7 +52,7 @@ func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
 		return nil
 	}
 	var c chunk
-	if err := json.Unmarshal(data, &c); err != nil {
+	if err := jsonwire.Unmarshal(data, &c); err != nil {
 		// A field of another type than usual was left out, the others were read.
 		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); !ok {
 			return d.unreadable(f)

@@ -179,7 +179,7 @@ func (v *contentPart) UnmarshalJSON(b []byte) error {
 		return v.Text.UnmarshalJSON(b)
 	}
 	type plain contentPart
-	return json.Unmarshal(b, (*plain)(v))
+	return jsonwire.Unmarshal(b, (*plain)(v))
 }
 
 // texts is a text, or again a list of parts, which hold nothing but text: parts
@@ -207,10 +207,10 @@ func (v *texts) UnmarshalJSON(b []byte) error {
 func list[T any](b []byte) (out []T, err error) {
 	switch b[0] {
 	case '[':
-		err = json.Unmarshal(b, &out)
+		err = jsonwire.Unmarshal(b, &out)
 	case '{':
 		out = make([]T, 1)
-		err = json.Unmarshal(b, &out[0])
+		err = jsonwire.Unmarshal(b, &out[0])
 	}
 	return out, err
 }

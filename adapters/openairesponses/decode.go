@@ -11,6 +11,7 @@ import (
 	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/frame"
 	"github.com/llmd-dev/llmd/adapters/jsonstream"
+	"github.com/llmd-dev/llmd/adapters/jsonwire"
 )
 
 // NewDecoder implements [adapters.Adapter].
@@ -125,7 +126,7 @@ func (d *decoder) Finish(*adapters.Sink) error {
 // read parses a frame. Some hosts forget to escape what stands in strings; that
 // is mended, but a frame that was cut is not.
 func read(f frame.Frame, v any) error {
-	err := tolerate(json.Unmarshal(f.Data, v))
+	err := tolerate(jsonwire.Unmarshal(f.Data, v))
 	if err != nil && !f.Unterminated {
 		if r := jsonstream.Repair(f.Data); r.Error == "" {
 			err = tolerate(json.Unmarshal([]byte(r.JSON), v))
