@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+	"github.com/llmd-dev/llmd/integration/harness"
 )
 
 // recordedAPIs are the folders of ../shared/fixtures with the wire API that llmd
@@ -23,6 +24,7 @@ var recordedAPIs = []struct{ folder, api, base string }{
 	{"openai-responses", "openai-responses", "/v1"},
 	{"google-generative-ai", "google-generative-ai", ""},
 	{"google-vertex", "google-vertex", ""},
+	{"bedrock-converse-stream", "bedrock-converse-stream", ""},
 	{"mistral", "mistral-conversations", "/v1"},
 }
 
@@ -160,17 +162,17 @@ func hostsOf(up *replay, rs []*recording) []*host {
 	for _, r := range rs {
 		h := by[r.folder+" "+r.Provider]
 		if h == nil {
-			h = &host{id: r.Provider, api: r.api, base: up.URL + r.base}
+			h = &host{ID: r.Provider, API: r.api, Base: up.URL + r.base}
 			by[r.folder+" "+r.Provider] = h
 			hosts = append(hosts, h)
 		}
 		thinks := slices.ContainsFunc(r.Content, func(b recordedBlock) bool { return b.Type == "thinking" })
-		i := slices.IndexFunc(h.models, func(m model) bool { return m.id == r.Model })
+		i := slices.IndexFunc(h.Models, func(m model) bool { return m.ID == r.Model })
 		if i < 0 {
-			h.models = append(h.models, model{id: r.Model})
-			i = len(h.models) - 1
+			h.Models = append(h.Models, model{ID: r.Model})
+			i = len(h.Models) - 1
 		}
-		h.models[i].reasoning = h.models[i].reasoning || thinks
+		h.Models[i].Reasoning = h.Models[i].Reasoning || thinks
 	}
 	return hosts
 }
@@ -207,32 +209,32 @@ func (r *recording) accepts(field string, got any) bool {
 // check compares what a client saw with what the recording says.
 func (r *recording) check(t *testing.T, o *outcome) {
 	t.Helper()
-	for _, f := range o.faults {
+	for _, f := range o.Faults {
 		t.Errorf("grammar: %s", f)
 	}
 	stops := map[string]string{"stop": "STOP", "length": "LENGTH", "tool_use": "TOOL_USE", "error": "ERROR", "aborted": "ABORTED"}
-	if got, want := o.stop(), stops[r.Stop]; got != want && !r.accepts("stop_reason", strings.ToLower(got)) {
-		t.Fatalf("stop reason %s, want %s (%s)", got, want, o.words())
+	if got, want := o.Stop(), stops[r.Stop]; got != want && !r.accepts("stop_reason", strings.ToLower(got)) {
+		t.Fatalf("stop reason %s, want %s (%s)", got, want, o.Words())
 	}
-	if r.Kind == "error" && len(o.events) > 0 {
-		t.Errorf("%d events before the commit point", len(o.events))
+	if r.Kind == "error" && len(o.Events) > 0 {
+		t.Errorf("%d events before the commit point", len(o.Events))
 	}
 	r.checkContent(t, o)
-	if o.stop() == "ERROR" {
+	if o.Stop() == "ERROR" {
 		r.checkError(t, o)
 	}
-	if o.message == nil {
+	if o.Message == nil {
 		return
 	}
-	r.checkUsage(t, o.message.GetUsage())
-	if r.ID != nil && o.message.GetProviderResponseId() != *r.ID && !r.accepts("response_id", o.message.GetProviderResponseId()) {
-		t.Errorf("provider_response_id %q, want %q", o.message.GetProviderResponseId(), *r.ID)
+	r.checkUsage(t, o.Message.GetUsage())
+	if r.ID != nil && o.Message.GetProviderResponseId() != *r.ID && !r.accepts("response_id", o.Message.GetProviderResponseId()) {
+		t.Errorf("provider_response_id %q, want %q", o.Message.GetProviderResponseId(), *r.ID)
 	}
-	if got := o.message.GetResponseModel(); r.RespModel != nil && got != *r.RespModel && !r.accepts("response_model", got) {
+	if got := o.Message.GetResponseModel(); r.RespModel != nil && got != *r.RespModel && !r.accepts("response_model", got) {
 		t.Errorf("response_model %q, want %q", got, *r.RespModel)
 	}
-	if o.message.GetProvider() != r.Provider || o.message.GetModel() != r.Model || o.message.GetApi() != r.api {
-		t.Errorf("the message names %s %s %s", o.message.GetApi(), o.message.GetProvider(), o.message.GetModel())
+	if o.Message.GetProvider() != r.Provider || o.Message.GetModel() != r.Model || o.Message.GetApi() != r.api {
+		t.Errorf("the message names %s %s %s", o.Message.GetApi(), o.Message.GetProvider(), o.Message.GetModel())
 	}
 }
 
@@ -256,8 +258,8 @@ func (r *recording) checkUsage(t *testing.T, u *llmdv1.Usage) {
 func (r *recording) checkError(t *testing.T, o *outcome) {
 	t.Helper()
 	if r.Error == nil {
-		if r.ErrorHas != "" && !containsFold(o.words(), r.ErrorHas) {
-			t.Errorf("the error does not say %q: %s", r.ErrorHas, o.words())
+		if r.ErrorHas != "" && !containsFold(o.Words(), r.ErrorHas) {
+			t.Errorf("the error does not say %q: %s", r.ErrorHas, o.Words())
 		}
 		return
 	}
@@ -265,11 +267,11 @@ func (r *recording) checkError(t *testing.T, o *outcome) {
 	for _, k := range append([]string{r.Error.Kind}, r.Error.Accept...) {
 		want = append(want, reasonsOf(k)...)
 	}
-	if !slices.Contains(want, o.reason()) {
-		t.Errorf("reason %s, want one of %v: %s", o.reason(), want, o.words())
+	if !slices.Contains(want, o.Reason()) {
+		t.Errorf("reason %s, want one of %v: %s", o.Reason(), want, o.Words())
 	}
-	if r.Error.Contains != "" && !containsFold(o.words(), r.Error.Contains) && len(o.status.Message()) < 200 {
-		t.Errorf("the error does not say %q: %s", r.Error.Contains, o.words())
+	if r.Error.Contains != "" && !containsFold(o.Words(), r.Error.Contains) && len(o.Status.Message()) < 200 {
+		t.Errorf("the error does not say %q: %s", r.Error.Contains, o.Words())
 	}
 }
 
@@ -296,8 +298,8 @@ func containsFold(a, b string) bool { return strings.Contains(strings.ToLower(a)
 // ones, and empty ones without a signature.
 func speaking(o *outcome) []*llmdv1.AssistantContent {
 	var out []*llmdv1.AssistantContent
-	for _, c := range o.message.GetContent() {
-		if c.GetProviderContent() == nil && (c.GetToolCall() != nil || textOf(c) != "" || c.GetText().GetSignature() != nil || c.GetThinking().GetSignature() != nil || c.GetThinking().GetRedacted()) {
+	for _, c := range o.Message.GetContent() {
+		if c.GetProviderContent() == nil && (c.GetToolCall() != nil || harness.TextOf(c) != "" || c.GetText().GetSignature() != nil || c.GetThinking().GetSignature() != nil || c.GetThinking().GetRedacted()) {
 			out = append(out, c)
 		}
 	}
@@ -312,7 +314,7 @@ func (r *recording) checkContent(t *testing.T, o *outcome) {
 		signatures.Write(signatureOf(c).GetData())
 	}
 	for i, w := range r.Content {
-		if w.Optional && (len(got) == 0 || kindOf(got[0]) != w.Type || w.Text+w.Thinking == "" && textOf(got[0]) != "") {
+		if w.Optional && (len(got) == 0 || harness.KindOf(got[0]) != w.Type || w.Text+w.Thinking == "" && harness.TextOf(got[0]) != "") {
 			continue
 		}
 		if len(got) == 0 {
@@ -322,22 +324,22 @@ func (r *recording) checkContent(t *testing.T, o *outcome) {
 			continue
 		}
 		c := got[0]
-		if kindOf(c) != w.Type {
+		if harness.KindOf(c) != w.Type {
 			if w.Text+w.Thinking == "" && w.Type != "tool_call" && w.Signature == nil {
 				continue
 			}
-			t.Errorf("content[%d] is %s, want %s", i, kindOf(c), w.Type)
+			t.Errorf("content[%d] is %s, want %s", i, harness.KindOf(c), w.Type)
 			return
 		}
 		got = got[1:]
-		for w.Split && textOf(c) != w.Text+w.Thinking && len(got) > 0 && kindOf(got[0]) == w.Type {
+		for w.Split && harness.TextOf(c) != w.Text+w.Thinking && len(got) > 0 && harness.KindOf(got[0]) == w.Type {
 			c = joined(c, got[0])
 			got = got[1:]
 		}
 		w.check(t, i, c, signatures.String())
 	}
 	for _, c := range got {
-		t.Errorf("an extra %s: %.60q", kindOf(c), textOf(c))
+		t.Errorf("an extra %s: %.60q", harness.KindOf(c), harness.TextOf(c))
 	}
 }
 
@@ -370,7 +372,7 @@ func (w *recordedBlock) check(t *testing.T, i int, c *llmdv1.AssistantContent, s
 		if !c.GetThinking().GetRedacted() || c.GetThinking().GetThinking() != "" {
 			t.Errorf("content[%d] must be redacted, with empty text", i)
 		}
-	} else if got, want := textOf(c), w.Text+w.Thinking; got != want {
+	} else if got, want := harness.TextOf(c), w.Text+w.Thinking; got != want {
 		t.Errorf("content[%d] is %.80q, want %.80q", i, got, want)
 	}
 	switch w.SignatureKind {
@@ -430,7 +432,7 @@ func TestRecordingsComplete(t *testing.T) {
 				t.Errorf("%s: %v", r.name(), err)
 				continue
 			}
-			want := proto.CloneOf(streamed.message)
+			want := proto.CloneOf(streamed.Message)
 			want.ResponseId, want.CreateTime = got.GetMessage().GetResponseId(), got.GetMessage().GetCreateTime()
 			for i, c := range want.GetContent() {
 				// Ids that llmd makes hold the response's id.

@@ -3,6 +3,7 @@ package service
 import (
 	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/anthropic"
+	"github.com/llmd-dev/llmd/adapters/bedrock"
 	"github.com/llmd-dev/llmd/adapters/faux"
 	"github.com/llmd-dev/llmd/adapters/google"
 	"github.com/llmd-dev/llmd/adapters/mistral"
@@ -15,6 +16,7 @@ import (
 func wireAPIs() []adapters.Adapter {
 	return []adapters.Adapter{
 		anthropic.New(),
+		bedrock.New(),
 		faux.New(),
 		google.New(),
 		google.NewVertex(),

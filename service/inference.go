@@ -15,6 +15,8 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+	"github.com/llmd-dev/llmd/internal/fetch"
+	"github.com/llmd-dev/llmd/internal/toolcheck"
 	"github.com/llmd-dev/llmd/service/generation"
 	"github.com/llmd-dev/llmd/service/responses"
 )
@@ -34,6 +36,7 @@ type Inference struct {
 	engine   *generation.Engine
 	registry *responses.Registry
 	upstream *Upstream
+	schemas  *toolcheck.Checker
 	options  Options
 	closing  atomic.Bool
 }
@@ -48,6 +51,8 @@ type Options struct {
 	NoStore bool
 	// Log gets what concerns no single call, without prompts. Required.
 	Log *slog.Logger
+	// Images downloads images that come by URL; nil = they are refused.
+	Images *fetch.Fetcher
 	// Principal gives the authenticated caller; nil = everybody is the same.
 	Principal func(context.Context) string
 }
@@ -96,13 +101,14 @@ func (s *Inference) start(ctx context.Context, req *llmdv1.StreamRequest, soft t
 	if s.closing.Load() {
 		return nil, &ShuttingDownError{}
 	}
-	if err := validateStream(req); err != nil {
+	if err := validateStream(req, s.schemas); err != nil {
 		return nil, err
 	}
 	keys, err := s.callerKeys(ctx)
 	if err != nil {
 		return nil, err
 	}
+	ctx = withImages(ctx, s.options.Images, req.GetGeneration().GetContext())
 	return s.engine.Start(ctx, &generation.Request{
 		Owner: s.owner(ctx), RequestID: req.GetRequestId(), Hash: digest(req), Generation: req.GetGeneration(),
 		Options: req.GetOptions(), Keys: keys, SoftDeadline: soft,

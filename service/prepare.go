@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -20,14 +21,14 @@ const shownImageBytes = 64 << 10
 // PrepareContext implements llmd.v1.InferenceService.PrepareContext.
 func (s *Inference) PrepareContext(ctx context.Context, req *llmdv1.PrepareContextRequest) (*llmdv1.PrepareContextResponse, error) {
 	g := req.GetGeneration()
-	if err := validateGeneration(g); err != nil {
+	if err := validateGeneration(g, s.schemas); err != nil {
 		return nil, toStatus(err)
 	}
 	keys, err := s.callerKeys(ctx)
 	if err != nil {
 		return nil, toStatus(err)
 	}
-	p, err := s.engine.Plan(ctx, g, g.GetModel())
+	p, err := s.engine.Plan(withImages(ctx, s.options.Images, g.GetContext()), g, g.GetModel())
 	if err != nil {
 		return nil, toStatus(err)
 	}
@@ -38,7 +39,7 @@ func (s *Inference) PrepareContext(ctx context.Context, req *llmdv1.PrepareConte
 	return &llmdv1.PrepareContextResponse{
 		Context: shownContext(p.Context), HandoffChanges: p.Changes, Effective: p.Effective,
 		Request:     &llmdv1.ProviderRequest{Method: method, Url: url, Headers: headers, BodyJson: shownBody(p.Request.Body)},
-		Diagnostics: p.Request.Diagnostics,
+		Diagnostics: slices.Concat(p.Request.Diagnostics, argumentMismatches(s.schemas, g.GetContext())),
 	}, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"github.com/llmd-dev/llmd/adapters/profile"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 	"github.com/llmd-dev/llmd/internal/catalog"
+	"github.com/llmd-dev/llmd/internal/toolcheck"
 	"github.com/llmd-dev/llmd/internal/upstream"
 	"github.com/llmd-dev/llmd/service/generation"
 	"github.com/llmd-dev/llmd/service/responses"
@@ -29,6 +30,7 @@ func New(current func() *catalog.Catalog, client *upstream.Client, o Options) *S
 		},
 		Adapters: byAPI(wireAPIs()),
 		Upstream: hosts,
+		Images:   images,
 		Price: func(m *profile.Model, u *llmdv1.Usage, tier string) *llmdv1.Cost {
 			return catalog.Cost(m.Pricing, u, catalog.TierFactor(m, tier))
 		},
@@ -40,7 +42,7 @@ func New(current func() *catalog.Catalog, client *upstream.Client, o Options) *S
 		},
 	})
 	return &Service{
-		Inference: &Inference{engine: engine, registry: registry, upstream: hosts, options: o},
+		Inference: &Inference{engine: engine, registry: registry, upstream: hosts, schemas: toolcheck.New(), options: o},
 		Models:    &Models{catalog: current},
 		registry:  registry,
 	}

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"sync"
 
 	"github.com/llmd-dev/llmd/adapters"
@@ -12,7 +13,14 @@ import (
 	"github.com/llmd-dev/llmd/internal/upstream"
 )
 
-const apiFaux = "faux"
+// The wire APIs whose hosts are special.
+const (
+	apiFaux  = "faux"
+	apiAzure = "azure-openai-responses"
+)
+
+// apiVersion1 is what Azure's v1 API takes for granted.
+const apiVersion1 = "v1"
 
 // Upstream gives each model's requests their host, headers and credentials. It
 // implements generation.Upstream.
@@ -56,9 +64,11 @@ func (u *Upstream) Describe(m *profile.Model, key string, r *adapters.Request) (
 // target finds the provider's target; with a key of the caller's, one that uses
 // it.
 func (u *Upstream) target(m *profile.Model, key string) (*catalog.Provider, *upstream.Target, error) {
-	p, ok := u.current().Provider(m.Provider)
+	// The model's own provider, not the current one of that name: a request that was
+	// planned before a reload was written for that one.
+	p, ok := m.Host.(*catalog.Provider)
 	if !ok {
-		return nil, nil, fmt.Errorf("service: provider %s is gone", m.Provider)
+		return nil, nil, fmt.Errorf("service: model %s is not of the catalogue", m.Name())
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -90,7 +100,12 @@ func scheme(p *catalog.Provider, m *profile.Model) upstream.Scheme {
 }
 
 func newTarget(p *catalog.Provider) *upstream.Target {
-	t := &upstream.Target{BaseURL: p.BaseURL}
+	t := &upstream.Target{
+		BaseURL: p.BaseURL,
+		Network: upstream.Network{
+			Proxy: p.Network.Proxy.Reveal(), ExtraCAs: p.Network.ExtraCAs, ConnectTimeout: p.Network.ConnectTimeout,
+		},
+	}
 	for _, h := range p.Headers {
 		t.Headers = append(t.Headers, upstream.Header{Name: h.Name, Value: h.Value.Reveal()})
 	}
@@ -103,6 +118,9 @@ func newTarget(p *catalog.Provider) *upstream.Target {
 		t.Credentials = upstream.NewGoogle()
 	case catalog.AuthBearer, catalog.AuthXAPIKey, catalog.AuthAPIKey, catalog.AuthGoogleAPIKey, catalog.AuthCloudflareAIG:
 		t.Credentials = upstream.NewKey(upstream.Scheme(p.Auth), p.Key.Reveal(), p.CredentialsSource)
+	}
+	if p.API == apiAzure && p.APIVersion != apiVersion1 {
+		t.BaseURL += "?api-version=" + url.QueryEscape(p.APIVersion)
 	}
 	if p.API == apiFaux {
 		t.Transport = fauxserver.Transport()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/llmd-dev/llmd/adapters/jsonstream"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+	"github.com/llmd-dev/llmd/internal/toolcheck"
 )
 
 // Limits on requests, from contract 2.4 and 2.5.
@@ -41,7 +42,12 @@ const (
 )
 
 // checker collects the faults of one request.
-type checker struct{ violations []Violation }
+type checker struct {
+	violations []Violation
+	// schemas is required where a request has schemas.
+	schemas    *toolcheck.Checker
+	schemaWork int
+}
 
 func (c *checker) add(field, reason, format string, args ...any) {
 	c.violations = append(c.violations, Violation{Field: field, Reason: reason, Description: fmt.Sprintf(format, args...)})
@@ -98,8 +104,8 @@ func (c *checker) present(field string, m proto.Message, set bool) bool {
 	return false
 }
 
-func validateStream(req *llmdv1.StreamRequest) error {
-	c := &checker{}
+func validateStream(req *llmdv1.StreamRequest, schemas *toolcheck.Checker) error {
+	c := &checker{schemas: schemas}
 	c.requestID("request_id", req.GetRequestId())
 	c.generation(req.GetGeneration())
 	o := req.GetOptions()
@@ -109,8 +115,8 @@ func validateStream(req *llmdv1.StreamRequest) error {
 	return c.err()
 }
 
-func validateGeneration(g *llmdv1.Generation) error {
-	c := &checker{}
+func validateGeneration(g *llmdv1.Generation, schemas *toolcheck.Checker) error {
+	c := &checker{schemas: schemas}
 	c.generation(g)
 	return c.err()
 }

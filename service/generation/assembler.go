@@ -258,11 +258,11 @@ func (a *assembler) appendText(b *block, s string) {
 	a.start(b)
 	b.text = append(b.text, s...)
 	a.size += len(s)
-	for _, piece := range splitText(s, maxDeltaBytes) {
+	for piece := range pieces(s) {
 		if b.kind == textBlock {
-			a.emit(&llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_TextDelta{TextDelta: &llmdv1.TextDeltaEvent{ContentIndex: b.index, Delta: piece}}})
+			a.emit(textDeltaEvent(b.index, piece))
 		} else {
-			a.emit(&llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_ThinkingDelta{ThinkingDelta: &llmdv1.ThinkingDeltaEvent{ContentIndex: b.index, Delta: piece}}})
+			a.emit(thinkingDeltaEvent(b.index, piece))
 		}
 	}
 }
@@ -296,7 +296,7 @@ func (a *assembler) startCall(b *block) {
 }
 
 func (a *assembler) addArguments(b *block, s string) {
-	for _, piece := range splitText(b.joiner.Next(s), maxDeltaBytes) {
+	for piece := range pieces(b.joiner.Next(s)) {
 		a.argumentDelta(b, b.scanner.Write([]byte(piece)))
 	}
 }
@@ -310,20 +310,19 @@ func (a *assembler) argumentDelta(b *block, delta string) {
 	}
 	a.size += len(delta)
 	n, closing := b.scanner.Prefix()
-	e := &llmdv1.ToolCallDeltaEvent{ContentIndex: b.index, ValidPrefixBytes: int32(n), Closing: closing}
+	partial := ""
 	if a.partials && n < maxEventBytes-2*maxDeltaBytes {
-		e.PartialArgumentsJson = b.scanner.PartialJSON()
+		partial = b.scanner.PartialJSON()
 	}
-	pieces := splitText(delta, maxDeltaBytes)
-	for _, piece := range pieces[:len(pieces)-1] {
-		// The new prefix belongs to the last piece; these repeat the one before.
-		a.emit(&llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_ToolCallDelta{ToolCallDelta: &llmdv1.ToolCallDeltaEvent{
-			ContentIndex: b.index, Delta: piece, ValidPrefixBytes: b.valid, Closing: b.closing(),
-		}}})
+	for piece := range pieces(delta) {
+		if delta = delta[len(piece):]; delta != "" {
+			// The new prefix belongs to the last piece; the others repeat the one before.
+			a.emit(toolCallDeltaEvent(b.index, piece, b.valid, b.closing(), ""))
+			continue
+		}
+		b.valid, b.closers = int32(n), closing
+		a.emit(toolCallDeltaEvent(b.index, piece, b.valid, closing, partial))
 	}
-	e.Delta = pieces[len(pieces)-1]
-	b.valid, b.closers = e.ValidPrefixBytes, closing
-	a.emit(&llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_ToolCallDelta{ToolCallDelta: e}})
 }
 
 // finalText: where the provider's last word goes on from the deltas, the rest is

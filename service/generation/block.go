@@ -1,8 +1,6 @@
 package generation
 
 import (
-	"unicode/utf8"
-
 	"github.com/llmd-dev/llmd/adapters/jsonstream"
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
@@ -109,17 +107,3 @@ func (b *block) closing() string {
 
 // executable: a complete client tool call, which makes STOP a TOOL_USE.
 func (b *block) executable() bool { return b.kind == toolCallBlock && b.ended }
-
-// splitText cuts text into pieces of at most limit bytes at code points.
-func splitText(s string, limit int) []string {
-	var out []string
-	for len(s) > limit {
-		cut := limit
-		for cut > 0 && !utf8.RuneStart(s[cut]) {
-			cut--
-		}
-		out = append(out, s[:cut])
-		s = s[cut:]
-	}
-	return append(out, s)
-}

@@ -69,7 +69,7 @@ func (e *Engine) Plan(ctx context.Context, g *llmdv1.Generation, name string) (*
 	}
 	p := &Plan{
 		Model: m, Context: history, Changes: slices.Concat(t.Changes, r.Changes), Effective: r.Effective,
-		Request: r, adapter: a, call: call, limits: limitsOf(g.GetWatchdog()),
+		Request: r, adapter: a, call: call, limits: limitsOf(g.GetWatchdog(), m),
 	}
 	p.Effective.IdleTimeout = durationpb.New(p.limits.idle)
 	p.Effective.StallWarning = durationpb.New(p.limits.stall)

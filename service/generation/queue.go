@@ -76,7 +76,7 @@ func (q *queue) full() bool {
 		return false
 	}
 	last := q.items[len(q.items)-1]
-	return deltaOf(last.event) == nil || last.bytes >= maxDeltaBytes/2
+	return deltaOf(last.event).kind == 0 || last.bytes >= maxDeltaBytes/2
 }
 
 // merge adds a delta to the last event if that is a delta of the same block.
@@ -86,7 +86,7 @@ func (q *queue) merge(e *llmdv1.StreamResponse) bool {
 	}
 	last := &q.items[len(q.items)-1]
 	from, to := deltaOf(e), deltaOf(last.event)
-	if from == nil || to == nil || from.kind != to.kind || from.index != to.index || last.bytes+len(from.text) > maxDeltaBytes {
+	if from.kind == 0 || from.kind != to.kind || from.index != to.index || last.bytes+len(from.text) > maxDeltaBytes {
 		return false
 	}
 	if last.merged == nil {
@@ -131,49 +131,42 @@ func (q *queue) close(drop bool) {
 	signal(q.room)
 }
 
-// delta is what merging needs to know of a delta event.
+// delta is what merging needs to know of a delta event; of others kind is 0.
 type delta struct {
 	kind  blockKind
 	index int32
 	text  string
 }
 
-func deltaOf(e *llmdv1.StreamResponse) *delta {
+func deltaOf(e *llmdv1.StreamResponse) delta {
 	switch t := e.GetEvent().(type) {
 	case *llmdv1.StreamResponse_TextDelta:
-		return &delta{textBlock, t.TextDelta.GetContentIndex(), t.TextDelta.GetDelta()}
+		return delta{textBlock, t.TextDelta.GetContentIndex(), t.TextDelta.GetDelta()}
 	case *llmdv1.StreamResponse_ThinkingDelta:
-		return &delta{thinkingBlock, t.ThinkingDelta.GetContentIndex(), t.ThinkingDelta.GetDelta()}
+		return delta{thinkingBlock, t.ThinkingDelta.GetContentIndex(), t.ThinkingDelta.GetDelta()}
 	case *llmdv1.StreamResponse_ToolCallDelta:
-		return &delta{toolCallBlock, t.ToolCallDelta.GetContentIndex(), t.ToolCallDelta.GetDelta()}
+		return delta{toolCallBlock, t.ToolCallDelta.GetContentIndex(), t.ToolCallDelta.GetDelta()}
 	}
-	return nil
+	return delta{}
 }
 
 // withDelta is a delta event with other text.
 func withDelta(e *llmdv1.StreamResponse, text string) *llmdv1.StreamResponse {
 	switch t := e.GetEvent().(type) {
 	case *llmdv1.StreamResponse_TextDelta:
-		return &llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_TextDelta{TextDelta: &llmdv1.TextDeltaEvent{
-			ContentIndex: t.TextDelta.GetContentIndex(), Delta: text,
-		}}}
+		return textDeltaEvent(t.TextDelta.GetContentIndex(), text)
 	case *llmdv1.StreamResponse_ThinkingDelta:
-		return &llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_ThinkingDelta{ThinkingDelta: &llmdv1.ThinkingDeltaEvent{
-			ContentIndex: t.ThinkingDelta.GetContentIndex(), Delta: text,
-		}}}
+		return thinkingDeltaEvent(t.ThinkingDelta.GetContentIndex(), text)
 	case *llmdv1.StreamResponse_ToolCallDelta:
 		d := t.ToolCallDelta
-		return &llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_ToolCallDelta{ToolCallDelta: &llmdv1.ToolCallDeltaEvent{
-			ContentIndex: d.GetContentIndex(), Delta: text,
-			ValidPrefixBytes: d.GetValidPrefixBytes(), Closing: d.GetClosing(), PartialArgumentsJson: d.GetPartialArgumentsJson(),
-		}}}
+		return toolCallDeltaEvent(d.GetContentIndex(), text, d.GetValidPrefixBytes(), d.GetClosing(), d.GetPartialArgumentsJson())
 	}
 	return e
 }
 
 // eventBytes is about what an event takes in memory.
 func eventBytes(e *llmdv1.StreamResponse) int {
-	if d := deltaOf(e); d != nil {
+	if d := deltaOf(e); d.kind != 0 {
 		return len(d.text) + len(e.GetToolCallDelta().GetPartialArgumentsJson())
 	}
 	return proto.Size(e)

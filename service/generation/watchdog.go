@@ -1,12 +1,14 @@
 package generation
 
 import (
+	"cmp"
 	"sync"
 	"time"
 
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/profile"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
@@ -20,8 +22,10 @@ const (
 // limits are the times in force for one request; stall 0 = off.
 type limits struct{ idle, stall, header time.Duration }
 
-func limitsOf(w *llmdv1.Watchdog) limits {
-	l := limits{idle: defaultIdle, header: defaultHeader}
+// limitsOf takes what the request says, else what the model's host is known to
+// need, else the usual times.
+func limitsOf(w *llmdv1.Watchdog, m *profile.Model) limits {
+	l := limits{idle: defaultIdle, header: cmp.Or(m.HeaderTimeout, defaultHeader)}
 	if w.GetIdleTimeout() != nil {
 		l.idle = w.GetIdleTimeout().AsDuration()
 	}

@@ -1,0 +1,190 @@
+package bedrock
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/llmd-dev/llmd/adapters/jsonstream"
+	"github.com/llmd-dev/llmd/adapters/jsonwire"
+)
+
+// opaqueDepth is how far down deltas are worked in: block, its kind, a list, an item
+// of it. What lies deeper comes whole.
+const opaqueDepth = 4
+
+// opaque assembles a block that has no type of its own from its start and its deltas:
+// objects are merged, lists grow, strings are continued, all else is replaced. The
+// block is put together once, at its end.
+type opaque struct {
+	kind    byte // '{', '[', '"', '-' for other values; 0 = nothing yet
+	members []opaqueMember
+	items   []*opaque
+	pieces  []string        // of a string
+	raw     json.RawMessage // another value
+}
+
+type opaqueMember struct {
+	key   string
+	value *opaque
+}
+
+// add works a value in.
+func (o *opaque) add(value json.RawMessage, depth int) {
+	kind := kindOf(value)
+	if depth == 0 && (kind == '{' || kind == '[') {
+		kind = '-'
+	}
+	if kind == '[' && o.kind == '{' {
+		// A delta of a result is a list, which is the result's content.
+		o.member("content").add(value, depth-1)
+		return
+	}
+	if kind == 0 {
+		return
+	}
+	if kind != o.kind {
+		*o = opaque{kind: kind}
+	}
+	switch kind {
+	case '{':
+		members, _ := jsonwire.Members(value) // valid, as it was read before
+		for _, m := range members {
+			o.member(m.Key).add(m.Value, depth-1)
+		}
+	case '[':
+		var items []json.RawMessage
+		_ = json.Unmarshal(value, &items) // likewise
+		for _, item := range items {
+			o.item(item, depth-1)
+		}
+	case '"':
+		var text jsonwire.Text
+		_ = text.UnmarshalJSON(value) // likewise
+		o.pieces = append(o.pieces, string(text))
+	default:
+		o.raw = value
+	}
+}
+
+// kindOf says what a value is; 0 = null, which says nothing.
+func kindOf(value json.RawMessage) byte {
+	if len(value) == 0 || value[0] == 'n' {
+		return 0
+	}
+	switch value[0] {
+	case '{', '[', '"':
+		return value[0]
+	}
+	return '-'
+}
+
+// member finds a member or makes it; blocks have a handful.
+func (o *opaque) member(key string) *opaque {
+	for _, m := range o.members {
+		if m.key == key {
+			return m.value
+		}
+	}
+	v := &opaque{}
+	o.members = append(o.members, opaqueMember{key, v})
+	return v
+}
+
+// item appends to a list. Texts are fragments of one text.
+func (o *opaque) item(value json.RawMessage, depth int) {
+	next := &opaque{}
+	next.add(value, depth)
+	if n := len(o.items); n > 0 && o.items[n-1].isText() && next.isText() {
+		last := o.items[n-1].members[0].value
+		last.pieces = append(last.pieces, next.members[0].value.pieces...)
+		return
+	}
+	o.items = append(o.items, next)
+}
+
+func (o *opaque) isText() bool {
+	return o.kind == '{' && len(o.members) == 1 && o.members[0].key == "text" && o.members[0].value.kind == '"'
+}
+
+// assemble is the block's kind and the block as the API takes it back.
+func (o *opaque) assemble() (kind string, block []byte) {
+	at := max(0, slices.IndexFunc(o.members, func(m opaqueMember) bool { return m.value.kind != 0 }))
+	kind = o.members[at].key
+	inner := o.members[at].value
+	switch kind {
+	case "toolUse":
+		// The deltas spell the input, the block holds it.
+		input := inner.member("input")
+		if input.kind != '{' {
+			text := strings.Join(input.pieces, "")
+			*input = opaque{kind: '-', raw: wholeObject(text)}
+		}
+	case "toolResult":
+		if content := inner.member("content"); content.kind == 0 {
+			content.kind = '['
+		}
+	}
+	var w jsonwire.Writer
+	o.write(&w, "")
+	return kind, w.Bytes()
+}
+
+func (o *opaque) write(w *jsonwire.Writer, key string) {
+	switch o.kind {
+	case 0:
+		w.Null()
+	case '{':
+		w.BeginObject()
+		for _, m := range o.members {
+			w.Key(m.key)
+			m.value.write(w, m.key)
+		}
+		w.EndObject()
+	case '[':
+		w.BeginArray()
+		for _, item := range o.items {
+			item.write(w, "")
+		}
+		w.EndArray()
+	case '"':
+		if key == "bytes" {
+			w.String(joinBase64(o.pieces))
+			return
+		}
+		w.String(jsonwire.Clean(strings.Join(o.pieces, "")))
+	default:
+		w.RawBytes(o.raw)
+	}
+}
+
+// wholeObject is the text as it is if it is an object, else what can be read of it: a
+// broken block could never be sent back.
+func wholeObject(text string) json.RawMessage {
+	text = jsonwire.Clean(text)
+	if blank(text) {
+		return json.RawMessage("{}")
+	}
+	if isObject(text) {
+		return json.RawMessage(text)
+	}
+	return json.RawMessage(jsonstream.Repair([]byte(text)).JSON)
+}
+
+// joinBase64 joins pieces that were encoded each for itself. One piece keeps its
+// spelling.
+func joinBase64(pieces []string) string {
+	if len(pieces) == 1 {
+		return pieces[0]
+	}
+	var data []byte
+	for _, p := range pieces {
+		d, err := base64.StdEncoding.DecodeString(p)
+		if err != nil {
+			return strings.Join(pieces, "") // cut anywhere, it seems
+		}
+		data = append(data, d...)
+	}
+	return base64.StdEncoding.EncodeToString(data)
+}

@@ -1,0 +1,140 @@
+package bedrock
+
+import (
+	"cmp"
+	"encoding/json"
+
+	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/frame"
+	"github.com/llmd-dev/llmd/adapters/jsonwire"
+	"github.com/llmd-dev/llmd/adapters/profile"
+)
+
+const (
+	apiID = "bedrock-converse-stream"
+
+	reasoningFormat = "bedrock.reasoning"
+	redactedFormat  = "bedrock.redacted"
+
+	// maxIDLen and the letters of names and ids:
+	// https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html.
+	maxIDLen = 64
+
+	// citationsKind is the API's block for a text with its sources.
+	citationsKind = "citationsContent"
+	imageKind     = "image"
+)
+
+// Adapter implements [adapters.Adapter]. The zero value is ready.
+type Adapter struct{}
+
+// New returns the adapter.
+func New() *Adapter { return &Adapter{} }
+
+var _ adapters.Adapter = (*Adapter)(nil)
+
+// API implements [adapters.Adapter].
+func (*Adapter) API() string { return apiID }
+
+// Framing implements [adapters.Adapter].
+func (*Adapter) Framing() frame.Kind { return frame.EventStream }
+
+// Constraints implements [adapters.Adapter]. Images in results of failed calls are
+// allowed, because Encode moves them behind the results for the models that refuse
+// them.
+func (*Adapter) Constraints(m *profile.Model) adapters.Constraints {
+	t := traitsOf(m)
+	return adapters.Constraints{
+		ToolCallIDs:       adapters.IDRule{MaxLen: maxIDLen, WordChars: true},
+		Images:            m.TakesImages(),
+		ErrorResultImages: true,
+		MergeTurns:        true,
+		UserFirst:         true,
+		Prefill:           t.prefills(),
+		ToolErrorFlag:     t.hasStatus(),
+		SignatureFormats:  []string{reasoningFormat, redactedFormat},
+		UnsignedThinking:  t.family != claude,
+		ProviderContent:   true,
+	}
+}
+
+// wireModel is the id that the path names.
+func wireModel(m *profile.Model) string { return cmp.Or(m.WireModel, m.ID) }
+
+// event is one frame. Which members are set depends on the frame's name, which the
+// framing carries.
+// https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStreamOutput.html.
+type event struct {
+	Index int             `json:"contentBlockIndex"`
+	Start json.RawMessage `json:"start"`
+	Delta delta           `json:"delta"`
+
+	StopReason  string `json:"stopReason"`
+	Usage       *usage `json:"usage"`
+	ServiceTier struct {
+		Type string `json:"type"`
+	} `json:"serviceTier"`
+}
+
+// start is what contentBlockStart says of a client's call.
+type start struct {
+	ToolUse *toolUse `json:"toolUse"`
+}
+
+// toolUse is a call. Its type is empty or "tool_use" if the client is to make it.
+type toolUse struct {
+	ID    string          `json:"toolUseId"`
+	Name  string          `json:"name"`
+	Type  string          `json:"type"`
+	Input json.RawMessage `json:"input"` // of a whole block
+}
+
+// ofClient says whether the caller is to run the tool.
+func (t *toolUse) ofClient() bool { return t.Type == "" || t.Type == "tool_use" }
+
+// delta is a union: one member is set. Those of blocks without a type of their own
+// are not named here.
+// https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ContentBlockDelta.html.
+type delta struct {
+	Text    *jsonwire.Text `json:"text"`
+	ToolUse *struct {
+		Input jsonwire.Text `json:"input"`
+	} `json:"toolUse"`
+	Reasoning *reasoning      `json:"reasoningContent"`
+	Citation  json.RawMessage `json:"citation"`
+}
+
+// reasoning is a piece of thinking, or a whole block of it.
+type reasoning struct {
+	Text      *jsonwire.Text `json:"text"`
+	Signature string         `json:"signature"`
+	Redacted  *string        `json:"redactedContent"` // base64
+
+	Whole *struct {
+		Text      jsonwire.Text `json:"text"`
+		Signature string        `json:"signature"`
+	} `json:"reasoningText"`
+}
+
+// answer is a whole answer, as Converse gives it and as a host that does not stream
+// may give it in place of a stream.
+type answer struct {
+	Output *struct {
+		Message struct {
+			Content []json.RawMessage `json:"content"`
+		} `json:"message"`
+	} `json:"output"`
+}
+
+// wholeBlock is a block of a whole answer.
+type wholeBlock struct {
+	Text      *jsonwire.Text `json:"text"`
+	ToolUse   *toolUse       `json:"toolUse"`
+	Reasoning *reasoning     `json:"reasoningContent"`
+	Citations *struct {
+		Content []struct {
+			Text jsonwire.Text `json:"text"`
+		} `json:"content"`
+		Citations []json.RawMessage `json:"citations"`
+	} `json:"citationsContent"`
+}
