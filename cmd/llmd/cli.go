@@ -5,44 +5,58 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/llmd-dev/llmd/internal/config"
 )
 
 // Exit codes.
 const (
-	exitOK    = 0
-	exitError = 1 // something failed
-	exitUsage = 2 // the command line or the configuration is wrong
+	exitOK          = 0
+	exitError       = 1   // something failed
+	exitUsage       = 2   // the command line or the configuration is wrong
+	exitInterrupted = 130 // as shells say of SIGINT
 )
 
 // cli is the command line.
 type cli struct {
 	Serve   serveCmd   `cmd:"" help:"Run the server."`
+	Demo    demoCmd    `cmd:"" help:"Show streaming, a hand-off between two APIs and an abort, on this machine and without keys."`
+	Call    callCmd    `cmd:"" help:"Send one prompt to a model and stream its answer."`
+	Models  modelsCmd  `cmd:"" help:"List models."`
+	Check   checkCmd   `cmd:"" help:"List providers, where their credentials come from and what is missing."`
+	Health  healthCmd  `cmd:"" help:"Ask a running server how it is; exit code 0 if it serves, 1 if not."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
 
-// session is what commands work with.
+// session is what commands work with: the process, or a test's stand-in for it.
 type session struct {
+	// ctx ends when the process is asked to end.
 	ctx            context.Context //nolint:containedctx // one command, one context
+	stdin          io.Reader
 	stdout, stderr io.Writer
-	env            func(string) (string, bool)
+	env            config.Env
 }
 
-// exitCode ends a command with a code; its message is already printed.
-type exitCode int
+// exitCodeError ends a command with a code; its message is already printed.
+type exitCodeError int
 
-func (e exitCode) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+func (e exitCodeError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// usageError is a mistake on the command line that the parser cannot see.
+type usageError struct{ problem string }
+
+func (e *usageError) Error() string { return e.problem }
 
 // run is main without the process around it.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+func run(s *session, args []string) int {
 	var c cli
 	code := -1
 	parser, err := kong.New(&c, kong.Name("llmd"), kong.Description("Every large language model through one gRPC contract."),
-		kong.Writers(stdout, stderr), kong.Exit(func(n int) { code = n }), kong.UsageOnError())
+		kong.Writers(s.stdout, s.stderr), kong.Exit(func(n int) { code = n }), kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
 	if err != nil {
-		fmt.Fprintln(stderr, "llmd:", err)
+		put(s.stderr, "llmd: %v\n", err)
 		return exitError
 	}
 	parsed, err := parser.Parse(args)
@@ -50,17 +64,28 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return code
 	}
 	if err != nil {
-		fmt.Fprintln(stderr, "llmd:", err)
+		put(s.stderr, "llmd: %v\n", err)
 		return exitUsage
 	}
-	err = parsed.Run(&session{ctx: ctx, stdout: stdout, stderr: stderr, env: os.LookupEnv})
-	var exit exitCode
+	return s.exit(parsed.Run(s))
+}
+
+// exit prints what a command ended with and gives its exit code.
+func (s *session) exit(err error) int {
+	var (
+		exit  exitCodeError
+		usage *usageError
+		parse *config.ParseError
+	)
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.As(err, &exit):
 		return int(exit)
 	}
-	fmt.Fprintln(stderr, "llmd:", err)
+	put(s.stderr, "llmd: %s\n", describe(err))
+	if errors.As(err, &usage) || errors.As(err, &parse) {
+		return exitUsage
+	}
 	return exitError
 }

@@ -1,4 +1,3 @@
-// Command llmd serves every large language model through one gRPC contract.
 package main
 
 import (
@@ -10,6 +9,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	code := run(&session{ctx: ctx, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, env: os.LookupEnv}, os.Args[1:])
+	stop()
+	os.Exit(code)
 }

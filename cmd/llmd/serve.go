@@ -1,9 +1,6 @@
 package main
 
 import (
-	"errors"
-	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/signal"
@@ -21,11 +18,11 @@ type serveCmd struct {
 func (c *serveCmd) Run(s *session) error {
 	file, err := config.Load(c.Config, s.env)
 	if err != nil {
-		return configFailure(s.stderr, err)
+		return err
 	}
 	app, err := server.New(file, s.env, version(), s.stderr)
 	if err != nil {
-		return configFailure(s.stderr, err)
+		return err
 	}
 	var listeners []net.Listener
 	for _, a := range file.Server.Listen {
@@ -38,23 +35,18 @@ func (c *serveCmd) Run(s *session) error {
 		}
 		listeners = append(listeners, l)
 	}
-	stopNow := make(chan struct{})
+	served, stopNow := make(chan struct{}), make(chan struct{})
+	defer close(served)
 	go func() {
 		<-s.ctx.Done()
 		again := make(chan os.Signal, 1)
 		signal.Notify(again, os.Interrupt, syscall.SIGTERM)
-		<-again
-		close(stopNow)
+		defer signal.Stop(again)
+		select {
+		case <-again:
+			close(stopNow)
+		case <-served:
+		}
 	}()
 	return app.Serve(s.ctx, listeners, stopNow)
-}
-
-// configFailure prints a mistake of the configuration and gives its exit code.
-func configFailure(w io.Writer, err error) error {
-	var parse *config.ParseError
-	if !errors.As(err, &parse) {
-		return err
-	}
-	fmt.Fprintln(w, "llmd:", err)
-	return exitCode(exitUsage)
 }

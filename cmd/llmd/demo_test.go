@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+)
+
+func TestDemo(t *testing.T) {
+	began := time.Now()
+	code, out, errs := llmd(t, "demo")
+	if code != exitOK || errs != "" {
+		t.Fatalf("exit code %d\n%s\n%s", code, out, errs)
+	}
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	if strings.ContainsAny(out, "\x1b\r") {
+		t.Error("control characters where the output is no terminal")
+	}
+	inOrder(t, out,
+		"A         faux/agent", "B         lab/claude-like, a small HTTP server at http://127.0.0.1:", "anthropic-messages",
+		// An answer with thinking and a tool call, whose arguments grow.
+		"\n1. ", "thinking  ", "signed    ", "faux.thinking", "text      ", "call      forecast (",
+		`city "Zür"`, `city "Zürich"`, `days 3`, `unit "ce"`, `unit "celsius"`,
+		`arguments {"city":"Zürich","days":3,"unit":"celsius"}`, "done      TOOL_USE",
+		// The tool's answer.
+		"\n2. ", "tool      Rain until Thursday", "text      forecast says: Rain until Thursday, 14 degrees.", "done      STOP",
+		// The hand-off to another API.
+		"\n3. ", "request   POST http://127.0.0.1:", "/v1/messages", "changed   3 places",
+		"DOWNGRADED thinking.foreign in message 1, block 0", "DOWNGRADED thinking.foreign in message 3, block 0", "DOWNGRADED images.placeholder in message 4, block 1",
+		"text      This is claude-like, speaking anthropic-messages. I was given 5 messages and 1 tool result", "done      STOP",
+		// And back.
+		"\n4. ", "signature ", "is in the request", "signature ", "is in the request", "changed   nothing", "done      STOP",
+		// The abort.
+		"\n5. ", `receipt   cause REQUESTED, reason "the user pressed stop"`, "connection to the provider closed after ", "stop reason ABORTED, ", "marked incomplete",
+		"later     GetResponse demo.", "the same message",
+		"\nAll as it should be")
+}
+
+// The signatures that go back are the ones that were shown when they came.
+func TestDemoShowsTheSameSignatures(t *testing.T) {
+	_, out, _ := llmd(t, "demo")
+	var signed, returned []string
+	for line := range strings.Lines(out) {
+		fields := strings.Fields(line)
+		switch {
+		case strings.HasPrefix(line, "  signed "):
+			signed = append(signed, fields[1])
+		case strings.HasPrefix(line, "  signature "):
+			returned = append(returned, fields[1])
+		}
+	}
+	if len(signed) != 3 || strings.Join(signed[:2], " ") != strings.Join(returned, " ") {
+		t.Errorf("signed %v, returned %v", signed, returned)
+	}
+}
+
+func TestDemoOnATerminal(t *testing.T) {
+	c := newCommand(t.Context(), "")
+	p := &demoPrinter{out: &c.out, style: style{tty: true, color: true}}
+	p.title("Title")
+	for _, step := range []struct {
+		text, closing string
+		n             int32
+	}{{`{"city":"Zür`, `"}`, 13}, {`{"city":"Zürich","da`, `}`, 17}} {
+		if err := p.arguments(&llmdv1.ToolCallDeltaEvent{ValidPrefixBytes: step.n, Closing: step.closing}, step.text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.line("done", "yes")
+	inOrder(t, c.out.String(), "\x1b[1mTitle\x1b[0m\n", "\r\x1b[K", `city "Zür"`, "\r\x1b[K", `city "Zürich"`, "\n", "done")
+	if n := strings.Count(c.out.String(), "\n"); n != 3 {
+		t.Errorf("%d lines, want 3: the arguments share one\n%q", n, c.out.String())
+	}
+}
+
+// A demo that is interrupted says so instead of pretending.
+func TestDemoInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	c := newCommand(ctx, "")
+	if code := c.run("demo"); code == exitOK {
+		t.Errorf("exit code 0\n%s", c.out.String())
+	}
+}
+
+func TestFoldIsStrict(t *testing.T) {
+	start := func(n, i int32) *llmdv1.StreamResponse {
+		return &llmdv1.StreamResponse{SequenceNumber: n, Event: &llmdv1.StreamResponse_TextStart{TextStart: &llmdv1.TextStartEvent{ContentIndex: i}}}
+	}
+	delta := func(n, i int32) *llmdv1.StreamResponse {
+		return &llmdv1.StreamResponse{SequenceNumber: n, Event: &llmdv1.StreamResponse_TextDelta{TextDelta: &llmdv1.TextDeltaEvent{ContentIndex: i, Delta: "x"}}}
+	}
+	end := func(n, i int32) *llmdv1.StreamResponse {
+		return &llmdv1.StreamResponse{SequenceNumber: n, Event: &llmdv1.StreamResponse_TextEnd{TextEnd: &llmdv1.TextEndEvent{ContentIndex: i, Content: &llmdv1.TextContent{Text: "x"}}}}
+	}
+	started := &llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_Started{Started: &llmdv1.StartedEvent{}}}
+	again := &llmdv1.StreamResponse{SequenceNumber: 1, Event: &llmdv1.StreamResponse_Started{Started: &llmdv1.StartedEvent{}}}
+	signed := func(n, i int32) *llmdv1.StreamResponse {
+		return &llmdv1.StreamResponse{SequenceNumber: n, Event: &llmdv1.StreamResponse_SignatureUpdate{SignatureUpdate: &llmdv1.SignatureUpdateEvent{ContentIndex: i, Signature: &llmdv1.Signature{Data: []byte("s")}}}}
+	}
+	own := func(n, i int32) *llmdv1.StreamResponse {
+		return &llmdv1.StreamResponse{SequenceNumber: n, Event: &llmdv1.StreamResponse_ProviderContent{ProviderContent: &llmdv1.ProviderContentEvent{ContentIndex: i}}}
+	}
+	done := func(n int32) *llmdv1.StreamResponse {
+		return &llmdv1.StreamResponse{SequenceNumber: n, Event: &llmdv1.StreamResponse_Done{Done: &llmdv1.DoneEvent{Message: &llmdv1.AssistantMessage{}}}}
+	}
+	for _, tt := range []struct {
+		name   string
+		events []*llmdv1.StreamResponse
+		want   string
+	}{
+		{"whole", []*llmdv1.StreamResponse{started, start(1, 0), delta(2, 0), end(3, 0), done(4)}, ""},
+		{"late signature", []*llmdv1.StreamResponse{started, start(1, 0), end(2, 0), own(3, 1), start(4, 2), signed(5, 0)}, ""},
+		{"early signature", []*llmdv1.StreamResponse{started, start(1, 0), signed(2, 0)}, "block 0 is signed and has not ended"},
+		{"gap", []*llmdv1.StreamResponse{started, start(2, 0)}, "event 2 came where 1 was due"},
+		{"no started", []*llmdv1.StreamResponse{start(0, 0)}, "started must come first"},
+		{"started twice", []*llmdv1.StreamResponse{started, again}, "started must come first"},
+		{"index", []*llmdv1.StreamResponse{started, start(1, 1)}, "block 1 begins where 0 was due"},
+		{"delta without start", []*llmdv1.StreamResponse{started, delta(1, 0)}, "block 0 is not open"},
+		{"delta after end", []*llmdv1.StreamResponse{started, start(1, 0), end(2, 0), delta(3, 0)}, "block 0 is not open"},
+		{"after the end", []*llmdv1.StreamResponse{started, done(1), start(2, 0)}, "after the terminal event"},
+	} {
+		f := &fold{}
+		var err error
+		for _, e := range tt.events {
+			if err = f.add(e); err != nil {
+				break
+			}
+		}
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
+		}
+	}
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/llmd-dev/llmd/adapters/faux/fauxserver"
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+	"github.com/llmd-dev/llmd/internal/config"
+)
+
+func TestModels(t *testing.T) {
+	code, out, errs := llmd(t, "models")
+	if code != exitOK || !strings.Contains(errs, "models of providers without credentials are not shown") {
+		t.Errorf("exit code %d\n%s", code, errs)
+	}
+	inOrder(t, out, "MODEL", "faux/agent", "text,image", "none,minimal,low,medium,high", "faux/echo")
+	if strings.Contains(out, "anthropic/") {
+		t.Error("models that cannot be used are listed")
+	}
+	_, all, _ := llmd(t, "models", "--all")
+	inOrder(t, all, "anthropic/claude-", "faux/agent", "openai/gpt-")
+	// Anthropic's list price: 5 and 25 dollars for a million tokens.
+	code, out, _ = llmd(t, "models", "--provider", "anthropic")
+	if code != exitOK || strings.Contains(out, "faux/") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	inOrder(t, out, "anthropic/claude-opus-4-6 ", "$5, $25")
+	c := newCommand(t.Context(), "", "ANTHROPIC_API_KEY", "k")
+	c.run("models")
+	inOrder(t, c.out.String(), "anthropic/claude-", "faux/agent")
+}
+
+func TestModelsJSON(t *testing.T) {
+	_, out, _ := llmd(t, "models", "--provider", "faux", "--json")
+	var names []string
+	for line := range strings.Lines(out) {
+		var m llmdv1.Model
+		if err := protojson.Unmarshal([]byte(line), &m); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		names = append(names, m.GetName())
+	}
+	if len(names) != 8 || names[0] != "providers/faux/models/agent" {
+		t.Errorf("%v", names)
+	}
+}
+
+// row finds the line about a provider.
+func row(text, provider string) string {
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, provider+" ") {
+			return strings.Join(strings.Fields(line), " ")
+		}
+	}
+	return ""
+}
+
+func TestCheck(t *testing.T) {
+	path := writeFile(t, "llmd.yaml", `
+providers:
+  - {id: lab, api: openai-completions, base_url: "http://127.0.0.1:9/v1", api_key: sk-very-secret}
+`)
+	c := newCommand(t.Context(), "", "OPENAI_API_KEY", "sk-also-secret")
+	if code := c.run("check", "--config", path); code != exitOK {
+		t.Errorf("exit code %d\n%s", code, c.err.String())
+	}
+	out := c.out.String()
+	for provider, want := range map[string]string{
+		"lab":    "lab openai-completions 0 yes configuration -",
+		"faux":   "faux faux 8 yes not needed -",
+		"groq":   "no none set GROQ_API_KEY in the environment, or api_key",
+		"openai": "yes environment OPENAI_API_KEY -",
+	} {
+		if got := row(out, provider); !strings.HasSuffix(got, want) {
+			t.Errorf("%s: %q, want %q at the end", provider, got, want)
+		}
+	}
+	if strings.Contains(out, "secret") {
+		t.Error("a key is shown")
+	}
+}
+
+// A live check calls what is configured, and fails if one of the calls does.
+func TestCheckLive(t *testing.T) {
+	good := httptest.NewServer(fauxserver.ChatHandler())
+	defer good.Close()
+	bad := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusUnauthorized)
+		_, _ = w.Write([]byte(`{"error":{"message":"Incorrect API key provided","code":"invalid_api_key"}}`))
+	}))
+	defer bad.Close()
+	text := "providers:\n  - {id: good, api: openai-completions, base_url: " + good.URL + "/v1, models: [{id: m1}]}\n"
+	code, out, errs := llmd(t, "check", "--live", "--config", writeFile(t, "llmd.yaml", text))
+	if code != exitOK {
+		t.Errorf("exit code %d\n%s%s", code, out, errs)
+	}
+	inOrder(t, out, "\nfaux/agent: ok (", "\ngood/m1: ok (")
+	text += "  - {id: bad, api: openai-completions, base_url: " + bad.URL + "/v1, api_key: k, models: [{id: m1}]}\n"
+	code, out, errs = llmd(t, "check", "--live", "--config", writeFile(t, "llmd.yaml", text))
+	if code != exitError {
+		t.Errorf("exit code %d\n%s%s", code, out, errs)
+	}
+	inOrder(t, out, "\nbad/m1: PROVIDER_CREDENTIALS_INVALID: ", "\nfaux/agent: ok (", "\ngood/m1: ok (")
+}
+
+func TestHealth(t *testing.T) {
+	at := serveOn(t, config.Address{Network: "unix", Address: t.TempDir() + "/llmd.sock"})
+	for _, args := range [][]string{{"health", "--addr", at}, {"health", "--addr", at, "--service", "llmd.v1.InferenceService"}} {
+		if code, out, errs := llmd(t, args...); code != exitOK || out != "SERVING\n" {
+			t.Errorf("%v: exit code %d, %q\n%s", args, code, out, errs)
+		}
+	}
+	c := newCommand(t.Context(), "", "LLMD_LISTEN", at)
+	if code := c.run("health"); code != exitOK {
+		t.Errorf("the configured address: exit code %d\n%s", code, c.err.String())
+	}
+	if code, _, errs := llmd(t, "health", "--addr", at, "--service", "no.such.Service"); code != exitError || !strings.Contains(errs, "NotFound") {
+		t.Errorf("unknown service: exit code %d\n%s", code, errs)
+	}
+	if code, out, errs := llmd(t, "health", "--addr", "127.0.0.1:1", "--timeout", "2s"); code != exitError || out != "" || errs == "" {
+		t.Errorf("nobody there: exit code %d\n%s%s", code, out, errs)
+	}
+}
+
+// A server that drains is no longer healthy, though it answers.
+func TestHealthWhileDraining(t *testing.T) {
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, h := grpc.NewServer(), health.NewServer()
+	healthv1.RegisterHealthServer(s, h)
+	h.Shutdown()
+	ended := make(chan error)
+	go func() { ended <- s.Serve(l) }()
+	defer func() {
+		s.Stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
+	if code, out, _ := llmd(t, "health", "--addr", l.Addr().String()); code != exitError || out != "NOT_SERVING\n" {
+		t.Errorf("exit code %d, %q", code, out)
+	}
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net"
+	"strings"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/test/bufconn"
+
+	"github.com/llmd-dev/llmd/internal/config"
+	"github.com/llmd-dev/llmd/internal/server"
+)
+
+const (
+	// maxReceive is what contract section 4 asks of clients: no event is larger.
+	maxReceive = 16 << 20
+	// pipeBytes is what a connection inside the process buffers.
+	pipeBytes = 1 << 20
+)
+
+// dial connects to a running llmd. The address is tcp://host:port, unix:///path,
+// or host:port; the connection is made by the first call.
+func dial(address string, options ...grpc.DialOption) (*grpc.ClientConn, error) {
+	target := address
+	switch {
+	case strings.HasPrefix(address, "unix://"), strings.HasPrefix(address, "passthrough:"), strings.HasPrefix(address, "dns:"):
+	default:
+		if !strings.Contains(address, "://") {
+			address = "tcp://" + address
+		}
+		a, err := config.ParseAddress(address)
+		if err != nil {
+			return nil, &usageError{"--addr: " + err.Error()}
+		}
+		target = a.Address
+	}
+	options = append([]grpc.DialOption{
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxReceive)),
+	}, options...)
+	return grpc.NewClient(target, options...)
+}
+
+// reach connects to the llmd at an address or, if that is empty, to one with this
+// configuration that runs inside the process. Close ends both.
+func (s *session) reach(address, configPath string) (conn *grpc.ClientConn, closeAll func(), err error) {
+	if address != "" {
+		if conn, err = dial(address); err != nil {
+			return nil, nil, err
+		}
+		return conn, func() { _ = conn.Close() }, nil
+	}
+	file, err := config.Load(configPath, s.env)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s.reachFile(file)
+}
+
+// reachFile runs an llmd inside the process and connects to it through memory: no
+// port is opened, and nobody else can call it.
+func (s *session) reachFile(file *config.File) (conn *grpc.ClientConn, closeAll func(), err error) {
+	file.Server.Listen = nil
+	pipe := bufconn.Listen(pipeBytes)
+	stop, err := s.start(s.ctx, file, pipe)
+	if err != nil {
+		return nil, nil, err
+	}
+	conn, err = dial("passthrough:///llmd", grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+		return pipe.DialContext(ctx)
+	}))
+	if err != nil {
+		stop()
+		return nil, nil, err
+	}
+	return conn, func() { _ = conn.Close(); stop() }, nil
+}
+
+// start serves a configuration until stop is called, which waits for the end. It
+// does not end with ctx: an interrupted call still wants its receipt.
+func (s *session) start(ctx context.Context, file *config.File, listener net.Listener) (stop func(), err error) {
+	app, err := server.New(file, s.env, version(), io.Discard)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stopNow, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		// It ends because it is told to; whoever calls it sees everything else.
+		_ = app.Serve(ctx, []net.Listener{listener}, stopNow)
+	}()
+	return func() { close(stopNow); cancel(); <-ended }, nil
+}
