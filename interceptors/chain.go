@@ -3,7 +3,7 @@ package interceptors
 import (
 	"log/slog"
 
-	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/logging"
+	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors"
 	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/recovery"
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"google.golang.org/grpc"
@@ -20,17 +20,10 @@ type Options struct {
 // panic, recovery stands directly around the handler.
 func Server(o Options) []grpc.ServerOption {
 	calls := callLog(o.Log)
-	events := logging.WithLogOnEvents(logging.FinishCall)
-	fields := logging.WithDisableLoggingFields(logging.ComponentFieldKey, logging.MethodTypeFieldKey, "grpc.error", "grpc.request.deadline", "peer.address")
+	panics := recovery.WithRecoveryHandlerContext(recovered(o.Log))
 	return []grpc.ServerOption{
 		grpc.StatsHandler(otelgrpc.NewServerHandler()),
-		grpc.ChainUnaryInterceptor(
-			logging.UnaryServerInterceptor(calls, events, fields),
-			recovery.UnaryServerInterceptor(recovery.WithRecoveryHandlerContext(recovered(o.Log))),
-		),
-		grpc.ChainStreamInterceptor(
-			logging.StreamServerInterceptor(calls, events, fields),
-			recovery.StreamServerInterceptor(recovery.WithRecoveryHandlerContext(recovered(o.Log))),
-		),
+		grpc.ChainUnaryInterceptor(interceptors.UnaryServerInterceptor(calls), recovery.UnaryServerInterceptor(panics)),
+		grpc.ChainStreamInterceptor(interceptors.StreamServerInterceptor(calls), recovery.StreamServerInterceptor(panics)),
 	}
 }

@@ -8,7 +8,9 @@ import (
 
 	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/recovery"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
 
@@ -19,6 +21,7 @@ func recovered(l *slog.Logger) recovery.RecoveryHandlerFuncContext {
 	return func(ctx context.Context, p any) error {
 		stack := make([]byte, 8<<10)
 		stack = stack[:runtime.Stack(stack, false)]
+		_ = grpc.SetTrailer(ctx, metadata.Pairs("grpc-retry-pushback-ms", "-1")) // fails only outside of a call
 		l.ErrorContext(ctx, "handler panicked", "type", fmt.Sprintf("%T", p), "stack", string(stack))
 		s, err := status.New(codes.Internal, "internal error").WithDetails(&errdetails.ErrorInfo{Reason: "INTERNAL", Domain: "llmd.dev"})
 		if err != nil {

@@ -184,12 +184,12 @@ func describe(err error) *fault {
 		f.violations = []Violation{{Field: field.Field, Reason: "INVALID", Description: field.Detail}}
 	case errors.As(err, &lacks):
 		f.row = row{code: codes.InvalidArgument, reason: "CAPABILITY_UNSUPPORTED"}
-		f.message = lacks.Detail
+		f.message = lacks.Field + ": " + lacks.Detail
 		f.metadata["capability"] = lacks.Capability
 		f.violations = []Violation{{Field: lacks.Field, Reason: "CAPABILITY_UNSUPPORTED", Description: lacks.Detail}}
 	case errors.As(err, &loss):
 		f.row = row{code: codes.InvalidArgument, reason: "HANDOFF_WOULD_LOSE_CONTENT"}
-		f.message = fmt.Sprintf("the hand-off would lose content in %d places", len(loss.Changes))
+		f.message = fmt.Sprintf("the hand-off would lose content in %s", count(len(loss.Changes), "place"))
 		f.violations = lossViolations(loss.Changes)
 	case errors.As(err, &noModel):
 		f.row, f.resource = row{code: codes.NotFound, reason: "MODEL_NOT_FOUND"}, "model"
@@ -210,6 +210,7 @@ func describe(err error) *fault {
 		f.metadata["instance"] = elsewhere.Instance
 	case errors.As(err, &closing):
 		f.row = row{code: codes.Unavailable, reason: "SERVER_SHUTTING_DOWN"}
+		f.retryAfter = new(time.Duration) // at once, elsewhere
 	case errors.As(err, &disabled):
 		f.row = row{code: codes.Unimplemented, reason: "DISABLED"}
 	case errors.As(err, &keys):
@@ -222,8 +223,19 @@ func describe(err error) *fault {
 		// The text may hold anything: it stays here.
 		f.row, f.message = row{code: codes.Internal, reason: "INTERNAL", never: true}, "internal error"
 	}
-	f.message = cutBytes(f.message, maxMessage)
+	f.message = cutBytes(withoutPackage(f.message), maxMessage)
 	return f
+}
+
+// withoutPackage drops the name of the package that an error text begins with: it
+// says nothing to a caller.
+func withoutPackage(s string) string {
+	for _, name := range []string{"catalog: ", "generation: ", "transform: ", "adapters: ", "service: "} {
+		if rest, ok := strings.CutPrefix(s, name); ok {
+			return rest
+		}
+	}
+	return s
 }
 
 func (f *fault) callFacts(c *generation.Failure) {
@@ -292,6 +304,13 @@ func (f *fault) suggest(names []string) {
 	if len(names) > 0 {
 		f.metadata["suggestions"] = strings.Join(names, ",")
 	}
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 func lossViolations(changes []*llmdv1.HandoffChange) []Violation {

@@ -47,7 +47,7 @@ func images(ctx context.Context, c *llmdv1.Context) (*llmdv1.Context, error) {
 		r = &imageRequest{}
 	}
 	var all []sentImage
-	eachBlock(c, func(message, block int, i *llmdv1.ImageContent) {
+	eachImage(c, func(message, block int, i *llmdv1.ImageContent) {
 		all = append(all, sentImage{message: message, block: block, in: i})
 	})
 	for i := range all {
@@ -69,8 +69,8 @@ type sentImage struct {
 	mime           string
 }
 
-// eachBlock visits the images of a conversation with their places.
-func eachBlock(c *llmdv1.Context, f func(message, block int, i *llmdv1.ImageContent)) {
+// eachImage visits the images of a conversation with their places.
+func eachImage(c *llmdv1.Context, f func(message, block int, i *llmdv1.ImageContent)) {
 	for m, msg := range c.GetMessages() {
 		for k, b := range msg.GetUser().GetContent() {
 			if i := b.GetImage(); i != nil {
@@ -225,7 +225,7 @@ func (s *sentImage) put(m *llmdv1.Message) {
 // moves and merges blocks, but the image itself is the one that came.
 func (r *imageRequest) fieldError(prepared *llmdv1.Context, s *sentImage, detail string) error {
 	field := ""
-	eachBlock(r.caller, func(message, block int, i *llmdv1.ImageContent) {
+	eachImage(r.caller, func(message, block int, i *llmdv1.ImageContent) {
 		if i == s.in && field == "" {
 			field = imageField(r.caller, message, block)
 		}

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -64,14 +66,28 @@ func (s *Inference) Stream(req *llmdv1.StreamRequest, stream grpc.ServerStreamin
 	reader, err := s.start(ctx, req, softDeadline(stream.Context(), req.GetOptions()))
 	if err != nil {
 		stream.SetTrailer(pushback(err))
+		recordFailure(stream.Context(), err)
 		return toStatus(err)
 	}
-	err = reader.Deliver(ctx, stream.Send)
+	defer record(stream.Context(), reader, req.GetGeneration())
+	err = reader.Deliver(ctx, func(e *llmdv1.StreamResponse) error { return gone(stream.Send(e)) })
 	stream.SetTrailer(trailers(reader, req.GetRequestId()))
 	if err != nil {
 		stream.SetTrailer(pushback(err))
 	}
 	return toStatus(err)
+}
+
+// gone turns the failure to send on a call that is over into what it is: the
+// client's doing. Any other failure is llmd's own.
+func gone(err error) error {
+	switch status.Code(err) {
+	case codes.Canceled, codes.Unavailable:
+		return context.Canceled
+	case codes.DeadlineExceeded:
+		return context.DeadlineExceeded
+	}
+	return err
 }
 
 // Complete implements llmd.v1.InferenceService.Complete: Stream, folded.
@@ -83,8 +99,10 @@ func (s *Inference) Complete(ctx context.Context, req *llmdv1.CompleteRequest) (
 	reader, err := s.start(ctx, streamed, softDeadline(called, nil))
 	if err != nil {
 		_ = grpc.SetTrailer(ctx, pushback(err)) // fails only outside of a call
+		recordFailure(called, err)
 		return nil, toStatus(err)
 	}
+	defer record(called, reader, req.GetGeneration())
 	started, message, err := reader.Wait(ctx)
 	_ = grpc.SetTrailer(ctx, trailers(reader, req.GetRequestId()))
 	if err != nil {
@@ -133,6 +151,9 @@ func (s *Inference) callerKeys(ctx context.Context) (map[string]string, error) {
 		}
 		if !s.options.CallerKeys {
 			return nil, &CallerKeysError{}
+		}
+		if _, known := s.upstream.current().Provider(id); !known {
+			return nil, &InvalidError{Violations: []Violation{{Field: "metadata " + k, Reason: reasonInvalid, Description: "names no provider"}}}
 		}
 		if keys == nil {
 			keys = map[string]string{}

@@ -46,32 +46,17 @@ func (s *Inference) PrepareContext(ctx context.Context, req *llmdv1.PrepareConte
 // shownContext shows large images as their length and digest.
 func shownContext(c *llmdv1.Context) *llmdv1.Context {
 	large := false
-	eachImage(c, func(i *llmdv1.ImageContent) { large = large || len(i.GetData()) > shownImageBytes })
+	eachImage(c, func(_, _ int, i *llmdv1.ImageContent) { large = large || len(i.GetData()) > shownImageBytes })
 	if !large {
 		return c
 	}
 	c = proto.CloneOf(c)
-	eachImage(c, func(i *llmdv1.ImageContent) {
+	eachImage(c, func(_, _ int, i *llmdv1.ImageContent) {
 		if d := i.GetData(); len(d) > shownImageBytes {
 			i.Source = &llmdv1.ImageContent_Uri{Uri: digestOf(d)}
 		}
 	})
 	return c
-}
-
-func eachImage(c *llmdv1.Context, f func(*llmdv1.ImageContent)) {
-	for _, m := range c.GetMessages() {
-		for _, b := range m.GetUser().GetContent() {
-			if i := b.GetImage(); i != nil {
-				f(i)
-			}
-		}
-		for _, b := range m.GetToolResult().GetContent() {
-			if i := b.GetImage(); i != nil {
-				f(i)
-			}
-		}
-	}
 }
 
 func digestOf(data []byte) string {

@@ -17,12 +17,16 @@ import (
 // Status details travel in HTTP/2 trailers, which some clients limit to 8 KiB:
 // past that the status itself is lost (contract M15, 1.25).
 const (
-	maxMessage        = 1 << 10 // of Error.message, in bytes
-	maxStatusMessage  = 256     // of the status, in bytes as encoded
-	maxMetadataValue  = 256
-	maxViolationBytes = 2 << 10
-	maxPushback       = time.Minute
+	maxMessage       = 1 << 10 // of Error.message, in bytes
+	maxStatusMessage = 256     // of the status, in bytes as encoded
+	maxMetadataValue = 256
+	maxDetailBytes   = 2 << 10 // of all details; base64 makes a third more of them
+	detailOverhead   = 64      // of one detail: its type's name and lengths
+	maxPushback      = time.Minute
 )
+
+// longFacts are the facts that are left out first where the details are too long.
+var longFacts = [...]string{"suggestions", "capability", "providerErrorType", "requestId", "model"}
 
 // toStatus makes the status of an error, with its details.
 func toStatus(err error) error {
@@ -35,32 +39,23 @@ func toStatus(err error) error {
 	for k, v := range f.metadata {
 		info.Metadata[k] = cutBytes(v, maxMetadataValue)
 	}
-	details := []protoadapt.MessageV1{info}
-	if f.retryAfter != nil {
-		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(*f.retryAfter)})
+	details := append([]protoadapt.MessageV1{info}, f.details()...)
+	room := maxDetailBytes - len(s.Message())
+	for _, d := range details {
+		room -= proto.Size(protoadapt.MessageV2Of(d)) + detailOverhead
 	}
-	if id := f.metadata["providerRequestId"]; id != "" {
-		details = append(details, &errdetails.RequestInfo{RequestId: cutBytes(id, maxMetadataValue)})
-	}
-	if f.resource != "" {
-		details = append(details, &errdetails.ResourceInfo{ResourceType: f.resource, Description: cutBytes(f.message, maxMetadataValue)})
+	for _, fact := range longFacts {
+		if v, there := info.Metadata[fact]; there && room < 0 {
+			room += len(fact) + len(v)
+			delete(info.Metadata, fact)
+		}
 	}
 	if len(f.violations) > 0 {
-		bad, omitted := badRequest(f.violations)
+		bad, omitted := badRequest(f.violations, room-detailOverhead)
 		if omitted > 0 {
 			info.Metadata["violationsOmitted"] = strconv.Itoa(omitted)
 		}
 		details = append(details, bad)
-	}
-	switch {
-	case f.reason == "RATE_LIMITED" || f.reason == "QUOTA_EXHAUSTED":
-		details = append(details, &errdetails.QuotaFailure{Violations: []*errdetails.QuotaFailure_Violation{{
-			Subject: f.metadata["provider"], Description: f.reason,
-		}}})
-	case f.code == codes.FailedPrecondition && f.reason == "PROVIDER_CREDENTIALS_INVALID":
-		details = append(details, &errdetails.PreconditionFailure{Violations: []*errdetails.PreconditionFailure_Violation{{
-			Type: "CREDENTIALS", Subject: f.metadata["provider"], Description: "the service's own credentials were refused",
-		}}})
 	}
 	withDetails, derr := s.WithDetails(details...)
 	if derr != nil { // a detail that cannot be packed must not hide the status
@@ -69,14 +64,41 @@ func toStatus(err error) error {
 	return withDetails.Err()
 }
 
-func badRequest(vs []Violation) (bad *errdetails.BadRequest, omitted int) {
+// details are those besides ErrorInfo and BadRequest.
+func (f *fault) details() []protoadapt.MessageV1 {
+	var out []protoadapt.MessageV1
+	provider := cutBytes(f.metadata["provider"], maxMetadataValue)
+	if f.retryAfter != nil {
+		out = append(out, &errdetails.RetryInfo{RetryDelay: durationpb.New(*f.retryAfter)})
+	}
+	if id := f.metadata["providerRequestId"]; id != "" {
+		out = append(out, &errdetails.RequestInfo{RequestId: cutBytes(id, maxMetadataValue)})
+	}
+	if f.resource != "" {
+		out = append(out, &errdetails.ResourceInfo{ResourceType: f.resource, Description: cutBytes(f.message, maxMetadataValue)})
+	}
+	switch {
+	case f.reason == "RATE_LIMITED" || f.reason == "QUOTA_EXHAUSTED":
+		out = append(out, &errdetails.QuotaFailure{Violations: []*errdetails.QuotaFailure_Violation{{
+			Subject: provider, Description: f.reason,
+		}}})
+	case f.code == codes.FailedPrecondition && f.reason == "PROVIDER_CREDENTIALS_INVALID":
+		out = append(out, &errdetails.PreconditionFailure{Violations: []*errdetails.PreconditionFailure_Violation{{
+			Type: "CREDENTIALS", Subject: provider, Description: "the service's own credentials are missing or were refused",
+		}}})
+	}
+	return out
+}
+
+// badRequest lists what fits into room bytes.
+func badRequest(vs []Violation, room int) (bad *errdetails.BadRequest, omitted int) {
 	bad = &errdetails.BadRequest{}
 	size := 0
 	for i, v := range vs {
 		fv := &errdetails.BadRequest_FieldViolation{
 			Field: cutBytes(v.Field, maxMetadataValue), Reason: v.Reason, Description: cutBytes(v.Description, maxMetadataValue),
 		}
-		if size += proto.Size(fv) + 4; size > maxViolationBytes {
+		if size += proto.Size(fv) + 4; size > room {
 			return bad, len(vs) - i
 		}
 		bad.FieldViolations = append(bad.FieldViolations, fv)
@@ -92,7 +114,8 @@ func pushback(err error) metadata.MD {
 	case f.never, f.retryAfter != nil && *f.retryAfter > maxPushback:
 		return metadata.Pairs("grpc-retry-pushback-ms", "-1")
 	case f.retryAfter != nil:
-		return metadata.Pairs("grpc-retry-pushback-ms", strconv.FormatInt(f.retryAfter.Milliseconds(), 10))
+		wait := (*f.retryAfter + time.Millisecond - 1).Milliseconds() // never early
+		return metadata.Pairs("grpc-retry-pushback-ms", strconv.FormatInt(wait, 10))
 	case f.reason == "SERVER_SHUTTING_DOWN":
 		return metadata.Pairs("grpc-retry-pushback-ms", "0")
 	}

@@ -2,12 +2,10 @@ package upstream
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"time"
@@ -45,44 +43,16 @@ type Options struct {
 // Client sends requests to providers. It is safe for concurrent use.
 type Client struct {
 	userAgent string
-	transport *http.Transport
+	pools     *pools
 }
 
 // New makes a client.
 func New(o Options) *Client {
-	byDefault := o.Proxy
-	if byDefault == nil {
-		byDefault = http.ProxyFromEnvironment
-	}
-	dialer := &net.Dialer{Timeout: cmp.Or(o.DialTimeout, defaultDialTimeout)}
-	return &Client{
-		userAgent: o.UserAgent,
-		transport: &http.Transport{
-			Proxy: func(r *http.Request) (*url.URL, error) {
-				if own, ok := r.Context().Value(proxyKey{}).(*url.URL); ok {
-					return own, nil
-				}
-				return byDefault(r)
-			},
-			DialContext:            dialer.DialContext,
-			TLSClientConfig:        o.TLS,
-			TLSHandshakeTimeout:    tlsTimeout,
-			DisableCompression:     true,
-			MaxIdleConnsPerHost:    cmp.Or(o.IdleConnsPerHost, defaultIdleConns),
-			IdleConnTimeout:        defaultIdleConnTimeout,
-			MaxResponseHeaderBytes: maxHeaderBytes,
-			ForceAttemptHTTP2:      true,
-			// A dead HTTP/2 connection would hold all of its streams.
-			HTTP2: &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingAfter},
-		},
-	}
+	return &Client{userAgent: o.UserAgent, pools: &pools{options: o, byWay: map[Network]*http.Transport{}}}
 }
 
-// proxyKey is the context key of a target's own proxy.
-type proxyKey struct{}
-
 // Close closes the connections that no request uses.
-func (c *Client) Close() { c.transport.CloseIdleConnections() }
+func (c *Client) Close() { c.pools.close() }
 
 // Response is a provider's answer, once its headers are here.
 type Response struct {
@@ -114,7 +84,7 @@ func (c *Client) Do(ctx context.Context, t *Target, r *adapters.Request) (*Respo
 	if e, ok := errors.AsType[*adapters.UpstreamError](err); ok {
 		return nil, e
 	}
-	return nil, &adapters.UpstreamError{Reason: adapters.ReasonUnreachable, Err: err}
+	return nil, &adapters.UpstreamError{Reason: adapters.ReasonUnreachable, Message: unreachable(t, err), Err: err}
 }
 
 func (c *Client) do(ctx context.Context, cancel context.CancelFunc, t *Target, r *adapters.Request) (*Response, error) {
@@ -123,9 +93,11 @@ func (c *Client) do(ctx context.Context, cancel context.CancelFunc, t *Target, r
 		return nil, err
 	}
 	// Not http.Client: it would follow redirects and put URLs into its errors.
-	var network http.RoundTripper = c.transport
-	if t.Transport != nil {
-		network = t.Transport
+	network := t.Transport
+	if network == nil {
+		if network, err = c.pools.of(t.Network); err != nil {
+			return nil, err
+		}
 	}
 	answer, err := network.RoundTrip(request)
 	if err != nil {
@@ -151,9 +123,6 @@ func (c *Client) request(ctx context.Context, t *Target, r *adapters.Request) (*
 	address, err := t.url(r)
 	if err != nil {
 		return nil, &adapters.UpstreamError{Reason: adapters.ReasonPrecondition, Err: err}
-	}
-	if t.Proxy != nil {
-		ctx = context.WithValue(ctx, proxyKey{}, t.Proxy)
 	}
 	request, err := http.NewRequestWithContext(ctx, method(r), address.String(), bytes.NewReader(r.Body))
 	if err != nil {

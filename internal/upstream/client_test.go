@@ -372,18 +372,6 @@ func TestBadBaseURL(t *testing.T) {
 	}
 }
 
-func TestProxyOfTarget(t *testing.T) {
-	proxy := serve(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "via proxy to "+r.URL.Host) })
-	address, err := url.Parse(proxy.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := mustDo(t, newClient(t, upstream.Options{}), &upstream.Target{BaseURL: "http://provider.invalid", Proxy: address})
-	if body, _ := io.ReadAll(r.Body); string(body) != "via proxy to provider.invalid" {
-		t.Errorf("%q", body)
-	}
-}
-
 func TestManyStreams(t *testing.T) {
 	const streams = 200
 	all := make(chan struct{})

@@ -126,7 +126,8 @@ func (e *CredentialsError) Unwrap() error { return e.Err }
 // noCredentials wraps a failure of a chain for the caller of Do.
 func noCredentials(reason, source, detail string, cause error) error {
 	return &adapters.UpstreamError{
-		Reason: reason,
-		Err:    &CredentialsError{Source: source, Detail: adapters.MaskSecrets(detail), Err: cause},
+		Reason:  reason,
+		Message: "no credentials from " + source + ": " + adapters.MaskSecrets(detail),
+		Err:     &CredentialsError{Source: source, Detail: adapters.MaskSecrets(detail), Err: cause},
 	}
 }

@@ -11,6 +11,13 @@
 // read on to save a connection. Compression is never asked for, because it delays
 // small events, but it is undone where a server compresses all the same.
 //
+// # Ways to a provider
+//
+// A [Network] says how a target's connections are made: through which proxy, with
+// which certificate authorities trusted, in what time. Targets that agree share
+// their connections. What a cloud's chain asks for credentials goes the way that
+// the environment says.
+//
 // # Errors
 //
 // [Client.Do] returns context errors as they are and everything else as an

@@ -22,8 +22,8 @@ type Target struct {
 	Headers []Header
 	// Credentials go on last; nil = none.
 	Credentials Credentials
-	// Proxy is the proxy for this target; nil = the client's.
-	Proxy *url.URL
+	// Network is how connections to the target are made.
+	Network Network
 	// Transport answers instead of the network; nil = the client's. It is for the
 	// built-in faux provider.
 	Transport http.RoundTripper

@@ -15,8 +15,11 @@ import (
 // Sizes of contract 1.28, in bytes.
 const (
 	maxEventBytes = 3_500_000 // clients receive 4 MiB by default
-	maxDeltaBytes = 256 << 10 // of one delta, merged ones included
-	firstSnapshot = 1 << 10   // the first doubling snapshot
+	// maxDeltaBytes bounds one delta, merged ones included. The contract allows 256
+	// KiB; grpc-go takes a buffer of 1 MiB for any message over 32 KiB, and keeps it
+	// as long as the client does not read.
+	maxDeltaBytes = 32<<10 - 256
+	firstSnapshot = 1 << 10 // the first doubling snapshot
 )
 
 // assembler turns parts into events and the message. It is the only place that
@@ -39,16 +42,16 @@ type assembler struct {
 	// partials and snapshots are the caller's options.
 	partials, snapshots bool
 
-	blocks []*block       // in content order, started ones only
-	byKey  map[int]*block // the decoder's numbers
-	opened []*block       // opened, not started yet
-	usage  *llmdv1.Usage
-	tier   string
-	stop   *adapters.Part // the provider's terminal marker
-	ids    map[string]bool
-	began  bool // started was sent
-	size   int  // content bytes so far
-	snapAt int  // size at which the next snapshot is due
+	blocks  []*block       // in content order, started ones only
+	byKey   map[int]*block // the decoder's numbers
+	opened  []*block       // opened, not started yet
+	usage   *llmdv1.Usage
+	tier    string
+	stop    *adapters.Part // the provider's terminal marker
+	ids     map[string]bool
+	overrun bool // content came after the terminal marker
+	size    int  // content bytes so far
+	snapAt  int  // size at which the next snapshot is due
 
 	out []*llmdv1.StreamResponse
 }
@@ -78,7 +81,6 @@ func (a *assembler) absorb(parts []adapters.Part) {
 
 // begin emits started.
 func (a *assembler) begin(s *llmdv1.StartedEvent) {
-	a.began = true
 	s.ResponseModel, s.ProviderResponseId = a.message.GetResponseModel(), a.message.GetProviderResponseId()
 	if a.usage != nil {
 		s.Usage = proto.CloneOf(a.usage)
@@ -86,15 +88,41 @@ func (a *assembler) begin(s *llmdv1.StartedEvent) {
 	a.emit(&llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_Started{Started: s}})
 }
 
-// apply takes the parts of one frame.
+// apply takes the parts of one frame. Once the terminal marker has come the content
+// is whole: later frames bring usage and signatures. Content behind the marker is
+// taken only from a frame that repeats it, as early Gemini models mark every chunk;
+// of other content a diagnostic is left.
 func (a *assembler) apply(parts []adapters.Part) {
+	whole := a.stop != nil && !slices.ContainsFunc(parts, isStop)
 	for i := range parts {
-		a.applyPart(&parts[i])
+		if p := &parts[i]; !whole || !addsContent(p) {
+			a.applyPart(p)
+			continue
+		}
+		if !a.overrun {
+			a.overrun = true
+			a.message.Diagnostics = append(a.message.Diagnostics, &llmdv1.Diagnostic{
+				Code: "content_after_end", Message: "the provider sent content after its terminal marker; it was left out",
+			})
+		}
 	}
 	if a.snapshots && a.size >= max(a.snapAt, firstSnapshot) {
 		a.snapAt = 2 * a.size
 		a.emit(a.snapshotEvent())
 	}
+}
+
+func isStop(p adapters.Part) bool { return p.Kind == adapters.PartStop }
+
+// addsContent: the part changes what a block says.
+func addsContent(p *adapters.Part) bool {
+	switch p.Kind {
+	case adapters.PartText, adapters.PartThinking, adapters.PartArguments, adapters.PartFinalText, adapters.PartFinalArguments:
+		return p.Text != ""
+	case adapters.PartRedacted, adapters.PartToolCall:
+		return true
+	}
+	return false
 }
 
 func (a *assembler) applyPart(p *adapters.Part) {

@@ -196,6 +196,11 @@ done TOOL_USE
 			func(s *adapters.Sink) { s.Usage(&llmdv1.Usage{InputTokens: 1, OutputTokens: 2}) },
 			stopWith(stop), stopWith(length),
 		}, "provider_content 0 {\"a\":1}\nusage_update 3\ndone STOP\n"},
+		{"a marker in every frame", []func(*adapters.Sink){
+			func(s *adapters.Sink) { s.Text(0, "a"); s.Stop(stop, "STOP") },
+			func(s *adapters.Sink) { s.Text(0, "b"); s.Stop(stop, "STOP") },
+			func(s *adapters.Sink) { s.Text(0, "c") },
+		}, "text_start 0\ntext_delta 0 \"a\"\ntext_delta 0 \"b\"\ntext_end 0 \"ab\"\ndone STOP\n"},
 		{"a failure at the terminal marker", []func(*adapters.Sink){
 			func(s *adapters.Sink) { s.Text(0, "a") },
 			func(s *adapters.Sink) { s.Fail("refusal", &adapters.UpstreamError{Reason: "R"}) },

@@ -109,6 +109,9 @@ func (r *Run) addAttempt(p *Plan, u *adapters.UpstreamError, delay time.Duration
 // attempt sends one request and reads up to the commit point: the first frame
 // that is not an error (contract 1.16).
 func (r *Run) attempt(ctx context.Context, p *Plan) (*answer, error) {
+	r.mu.Lock()
+	r.requests++
+	r.mu.Unlock()
 	ctx, cancel := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(p.limits.header, func() { cancel(errHeaderTimeout) })
 	defer timer.Stop()

@@ -1,6 +1,7 @@
 package generation
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -22,7 +23,8 @@ type Upstream interface {
 	Do(ctx context.Context, m *profile.Model, key string, r *adapters.Request) (*upstream.Response, error)
 }
 
-// Config is what an Engine is made of; all but Images and Panicked is required.
+// Config is what an Engine is made of; all is required but Images, Panicked and the
+// times.
 type Config struct {
 	// Models finds a model by its address or alias.
 	Models func(name string) (*profile.Model, error)
@@ -41,13 +43,22 @@ type Config struct {
 	// Panicked is told of a panic in a run: its type, never its value, which may
 	// hold a prompt.
 	Panicked func(kind string, stack []byte)
+	// SlowAfter is how long one send to a client may take; 0 = 30 s (contract 1.21).
+	SlowAfter time.Duration
+	// UsageWait is how long usage is waited for after the terminal marker; 0 = 1 s
+	// (contract 1.15).
+	UsageWait time.Duration
 }
 
 // Engine runs requests. It is safe for concurrent use.
 type Engine struct{ cfg Config }
 
 // New makes an Engine.
-func New(cfg Config) *Engine { return &Engine{cfg: cfg} }
+func New(cfg Config) *Engine {
+	cfg.SlowAfter = cmp.Or(cfg.SlowAfter, defaultSlowAfter)
+	cfg.UsageWait = cmp.Or(cfg.UsageWait, defaultUsageWait)
+	return &Engine{cfg: cfg}
+}
 
 // Request is one validated request.
 type Request struct {
@@ -85,6 +96,12 @@ func (e *Engine) Start(ctx context.Context, req *Request) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, name := range req.Generation.GetFallbackModels() {
+		// A name that leads nowhere is found now and not when it is needed.
+		if _, err := e.cfg.Models(name); err != nil {
+			return nil, err
+		}
+	}
 	id := e.cfg.Instance + "." + rand.Text()
 	r := newRun(e, req, id, p)
 	reader := r.join(req.Options, false)
@@ -104,7 +121,7 @@ func (e *Engine) joinKnown(req *Request, known *responses.Found) (*Reader, error
 		return nil, &ReusedError{ResponseID: responseID(known)}
 	}
 	if known.Record != nil {
-		return replay(known.Record, req.Options), nil
+		return e.replay(known.Record, req.Options), nil
 	}
 	r, ok := known.Live.(*Run)
 	if !ok {
@@ -116,9 +133,9 @@ func (e *Engine) joinKnown(req *Request, known *responses.Found) (*Reader, error
 	// It ended just now.
 	<-r.Done()
 	if f, ok := e.cfg.Registry.Get(responses.Key{Owner: req.Owner, RequestID: req.RequestID}); ok && f.Record != nil {
-		return replay(f.Record, req.Options), nil
+		return e.replay(f.Record, req.Options), nil
 	}
-	return ended(r.Err(), nil, nil), nil
+	return e.ended(r.Err(), nil, nil), nil
 }
 
 func responseID(f *responses.Found) string {

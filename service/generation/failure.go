@@ -27,9 +27,12 @@ func (f *Failure) Unwrap() error { return f.Err }
 // failure adds the run's facts to an error. The caller holds the lock.
 func (r *Run) failure(err error) error {
 	f := &Failure{
-		Err: err, Model: r.plan.Model, ResponseID: r.asm.message.GetResponseId(), RequestID: r.request.RequestID,
-		ProviderRequestID: r.provider, Attempts: len(r.attempts) + 1, Committed: r.asm.began,
-		CallerKey: r.request.Keys[r.plan.Model.Provider] != "",
+		Err: err, ResponseID: r.asm.message.GetResponseId(), ProviderRequestID: r.provider,
+		Attempts: r.requests, Committed: r.started != nil,
+	}
+	if r.plan != nil { // a replayed response has no plan any more
+		f.Model, f.RequestID = r.plan.Model, r.request.RequestID
+		f.CallerKey = r.request.Keys[r.plan.Model.Provider] != ""
 	}
 	if u := asUpstream(err); u != nil && f.ProviderRequestID == "" {
 		f.ProviderRequestID = u.RequestID

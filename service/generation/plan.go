@@ -46,6 +46,14 @@ func (e *Engine) Plan(ctx context.Context, g *llmdv1.Generation, name string) (*
 	if !ok {
 		return nil, &UnknownAPIError{API: m.API}
 	}
+	p, err := e.planFor(ctx, g, m, a)
+	if err != nil {
+		return nil, &Failure{Err: err, Model: m}
+	}
+	return p, nil
+}
+
+func (e *Engine) planFor(ctx context.Context, g *llmdv1.Generation, m *profile.Model, a adapters.Adapter) (*Plan, error) {
 	t, err := transform.Apply(transform.Input{
 		Context: g.GetContext(), Model: m, Constraints: a.Constraints(m), Policy: g.GetHandoff(),
 	})

@@ -67,16 +67,12 @@ func (q *queue) crowded() bool {
 	return len(q.items) >= maxQueued || q.bytes >= maxQueuedBytes
 }
 
-// full says whether the run should wait: the queue is crowded, and the last event
-// cannot take much more.
+// full says whether the run should wait: there is no room for more bytes, or the
+// events are such that hardly any could be merged.
 func (q *queue) full() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.closed || !q.crowded() {
-		return false
-	}
-	last := q.items[len(q.items)-1]
-	return deltaOf(last.event).kind == 0 || last.bytes >= maxDeltaBytes/2
+	return !q.closed && (q.bytes >= maxQueuedBytes || len(q.items) >= 2*maxQueued)
 }
 
 // merge adds a delta to the last event if that is a delta of the same block.

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
@@ -13,8 +14,7 @@ import (
 )
 
 const (
-	// slowAfter is how long one send may take (contract 1.21).
-	slowAfter = 30 * time.Second
+	defaultSlowAfter = 30 * time.Second
 	// abortGrace is how long the receipt of an abort may take to be sent before the
 	// reader counts as blocked.
 	abortGrace = 500 * time.Millisecond
@@ -50,11 +50,17 @@ func (r *Run) join(o *llmdv1.StreamOptions, attached bool) *Reader {
 }
 
 // replay reads a response that has ended: started, snapshot, terminal event.
-func replay(rec *responses.Record, o *llmdv1.StreamOptions) *Reader {
-	rd := ended(rec.Err, rec.Started, rec.Message)
+func (e *Engine) replay(rec *responses.Record, o *llmdv1.StreamOptions) *Reader {
+	err := rec.Err
+	if rec.Terminal.GetAborted().GetCause() == llmdv1.AbortCause_ABORT_CAUSE_REQUESTED {
+		err = nil // CANCELLED was the status of the caller that went away
+	}
+	rd := e.ended(err, rec.Started, rec.Message)
 	rd.options = o
+	pending := proto.CloneOf(rec.Message)
+	pending.StopReason, pending.Error = llmdv1.StopReason_STOP_REASON_PENDING, nil
 	s := &llmdv1.SnapshotEvent{}
-	s.Message, s.ContentOmitted = fit(rec.Message)
+	s.Message, s.ContentOmitted = fit(pending)
 	rd.queue = newQueue()
 	rd.queue.push(rec.Started)
 	rd.queue.push(&llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_Snapshot{Snapshot: s}})
@@ -64,8 +70,8 @@ func replay(rec *responses.Record, o *llmdv1.StreamOptions) *Reader {
 }
 
 // ended is a reader of a run that is over, without events.
-func ended(err error, started *llmdv1.StreamResponse, m *llmdv1.AssistantMessage) *Reader {
-	r := &Run{done: make(chan struct{}), ended: true, err: err, started: started, asm: &assembler{message: m}}
+func (e *Engine) ended(err error, started *llmdv1.StreamResponse, m *llmdv1.AssistantMessage) *Reader {
+	r := &Run{engine: e, done: make(chan struct{}), ended: true, err: err, started: started, asm: &assembler{message: m}}
 	close(r.done)
 	rd := &Reader{run: r, queue: newQueue()}
 	rd.queue.close(true)
@@ -77,7 +83,15 @@ func ended(err error, started *llmdv1.StreamResponse, m *llmdv1.AssistantMessage
 func (rd *Reader) Facts() (responseID, providerRequestID string, attempts int) {
 	rd.run.mu.Lock()
 	defer rd.run.mu.Unlock()
-	return rd.run.asm.message.GetResponseId(), rd.run.provider, len(rd.run.attempts) + 1
+	return rd.run.asm.message.GetResponseId(), rd.run.provider, rd.run.requests
+}
+
+// Outcome is what became of the run so far, for logs: the message without its
+// content while it runs.
+func (rd *Reader) Outcome() (m *llmdv1.AssistantMessage, requestID string, err error) {
+	rd.run.mu.Lock()
+	defer rd.run.mu.Unlock()
+	return rd.run.asm.message, rd.run.started.GetStarted().GetRequestId(), rd.run.err
 }
 
 // Wait waits for the end of the run without taking its events. A failure before
@@ -132,7 +146,7 @@ func (rd *Reader) follow(ctx context.Context, sent <-chan error) error {
 			if ab := rd.run.abortedFor(abortGrace); ab != nil && blocked >= abortGrace {
 				return ab // contract 1.21: a blocked client gets the status alone
 			}
-			if blocked >= slowAfter {
+			if blocked >= rd.run.engine.cfg.SlowAfter {
 				return rd.run.slow()
 			}
 		}
@@ -165,7 +179,7 @@ func (rd *Reader) sendAll(ctx context.Context, send func(*llmdv1.StreamResponse)
 			return ctx.Err()
 		case <-beats:
 			silence, ok := rd.run.silence()
-			if !ok {
+			if !ok || rd.sequence == 0 { // started comes first
 				continue
 			}
 			e := &llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_Heartbeat{Heartbeat: &llmdv1.HeartbeatEvent{
@@ -234,14 +248,13 @@ func (r *Run) abortedFor(d time.Duration) error {
 	return r.failure(r.aborted)
 }
 
-// silence is how long the provider has been silent; ok only after the commit
-// point.
+// silence is how long the provider has been silent; ok only between the commit
+// point and the terminal event.
 func (r *Run) silence() (time.Duration, bool) {
 	r.mu.Lock()
-	w := r.watch
-	r.mu.Unlock()
-	if w == nil {
+	defer r.mu.Unlock()
+	if r.watch == nil || r.ended {
 		return 0, false
 	}
-	return w.silence(), true
+	return r.watch.silence(), true
 }

@@ -16,9 +16,7 @@ import (
 	"github.com/llmd-dev/llmd/service/responses"
 )
 
-// drainTime is how long usage is waited for after the terminal marker (contract
-// 1.15).
-const drainTime = time.Second
+const defaultUsageWait = time.Second
 
 // maxChanges is how many hand-off changes an event lists.
 const maxChanges = 200
@@ -45,6 +43,7 @@ type Run struct {
 	err               error // what the status says; valid once ended
 	deadline          *time.Timer
 	provider          string // the provider's id of the request
+	requests          int    // that went to providers
 }
 
 // setPlan makes a candidate the current one.
@@ -112,7 +111,7 @@ func (r *Run) commit(a *answer) {
 	r.watch = startWatchdog(a.plan.limits, func(silence time.Duration) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if !r.ended {
+		if !r.ended && r.watch.announce() {
 			r.publish(stallEvent(llmdv1.StallState_STALL_STATE_DETECTED, silence))
 		}
 	}, func() { a.cancel(errIdle) })
@@ -164,7 +163,7 @@ func (r *Run) read(ctx context.Context, a *answer) error {
 	for !complete {
 		if r.marked() && drain == nil {
 			r.watch.stop()
-			drain = time.AfterFunc(drainTime, func() { a.cancel(errDrained) })
+			drain = time.AfterFunc(r.engine.cfg.UsageWait, func() { a.cancel(errDrained) })
 		}
 		r.waitForReaders(ctx)
 		f, err := a.frames.Next()
@@ -178,6 +177,9 @@ func (r *Run) read(ctx context.Context, a *answer) error {
 		if err != nil {
 			if r.marked() {
 				return nil // the answer is whole; what follows cannot take that back
+			}
+			if f.Unterminated && a.ctx.Err() != nil {
+				return r.bodyEnded(a, err) // we cut the frame ourselves
 			}
 			return err
 		}
@@ -201,13 +203,14 @@ func (r *Run) take(parts []adapters.Part) bool {
 	if r.aborted != nil {
 		return false
 	}
-	if speaks(parts) {
+	r.asm.apply(parts)
+	events := r.asm.take()
+	if len(events) > 0 || speaks(parts) {
 		if silence := r.watch.alive(); silence > 0 {
 			r.publish(stallEvent(llmdv1.StallState_STALL_STATE_RECOVERED, silence))
 		}
 	}
-	r.asm.apply(parts)
-	r.publish(r.asm.take()...)
+	r.publish(events...)
 	return true
 }
 
@@ -306,11 +309,14 @@ func (r *Run) end(ab *Abort) bool {
 	if r.ended || r.aborted != nil {
 		return false
 	}
-	ab.at = time.Now()
-	r.aborted = ab
 	if r.cancel != nil {
 		r.cancel()
 	}
+	if r.asm.stop != nil {
+		return false // the answer is whole: only the wait for its usage ends
+	}
+	ab.at = time.Now()
+	r.aborted = ab
 	return true
 }
 

@@ -52,6 +52,7 @@ type watchdog struct {
 	timer   *time.Timer
 	last    time.Time // the last sign of life
 	warned  bool      // stalled was called for this silence
+	told    bool      // the reader knows of it
 	paused  bool
 	stopped bool
 }
@@ -96,14 +97,26 @@ func (w *watchdog) fire() {
 	}
 }
 
-// alive ends a silence. recovered is how long it was if stalled had been called.
+// announce says whether the silence that stalled was called for still lasts: it may
+// have ended while stalled waited for the run's lock. The caller holds that lock.
+func (w *watchdog) announce() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.told = w.warned
+	return w.told
+}
+
+// alive ends a silence. recovered is how long it was if it was announced. The caller
+// holds the run's lock.
 func (w *watchdog) alive() (recovered time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := time.Now()
 	if w.warned {
-		recovered = now.Sub(w.last)
-		w.warned = false
+		if w.told {
+			recovered = now.Sub(w.last)
+		}
+		w.warned, w.told = false, false
 		w.timer.Reset(w.next(0))
 	}
 	w.last = now
@@ -141,11 +154,12 @@ func (w *watchdog) stop() {
 	w.timer.Stop()
 }
 
-// speaks: the parts hold something that a reader will see.
+// speaks: the parts hold something of the answer, though it may be held back for
+// now. Usage that only repeats is none.
 func speaks(parts []adapters.Part) bool {
 	for i := range parts {
 		switch p := &parts[i]; p.Kind {
-		case adapters.PartIDs, adapters.PartServiceTier, adapters.PartDiagnostic:
+		case adapters.PartIDs, adapters.PartServiceTier, adapters.PartDiagnostic, adapters.PartUsage:
 		case adapters.PartText, adapters.PartThinking, adapters.PartArguments:
 			if p.Text != "" {
 				return true

@@ -102,6 +102,7 @@ func (r *Registry) Close() {
 	clear(r.byKey)
 	clear(r.tombstones)
 	r.recent.Init()
+	r.bytes = 0
 	if r.sweep != nil {
 		r.sweep.Stop()
 	}
@@ -116,15 +117,15 @@ func (r *Registry) Claim(owner, responseID, requestID string, hash [32]byte, liv
 	e := &entry{response: Key{Owner: owner, ResponseID: responseID}, found: Found{Live: live, Hash: hash}}
 	if requestID != "" {
 		e.request = Key{Owner: owner, RequestID: requestID}
-		r.expire()
-		if old := r.byKey[e.request]; old != nil {
-			r.touch(old)
+		if old := r.lookUp(e.request); old != nil {
 			found := old.found
 			return &found, false, ""
 		}
 		if t, ok := r.tombstones[e.request]; ok {
 			delete(r.tombstones, e.request)
-			aborted, reason = true, t.reason
+			if r.now().Before(t.expires) {
+				aborted, reason = true, t.reason
+			}
 		}
 		r.byKey[e.request] = e
 	}
@@ -159,20 +160,34 @@ func (r *Registry) Finish(owner, responseID string, rec *Record) {
 func (r *Registry) Get(k Key) (Found, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.expire()
-	e := r.byKey[k]
+	e := r.lookUp(k)
 	if e == nil {
 		return Found{}, false
 	}
-	r.touch(e)
 	return e.found, true
+}
+
+// lookUp finds what has not expired, and marks it as used.
+func (r *Registry) lookUp(k Key) *entry {
+	e := r.byKey[k]
+	if e == nil || e.place == nil {
+		return e
+	}
+	if !r.now().Before(e.found.Record.ExpireTime) {
+		r.forget(e)
+		return nil
+	}
+	r.recent.MoveToFront(e.place)
+	return e
 }
 
 // Bury leaves a tombstone for a request id that is not known.
 func (r *Registry) Bury(k Key, reason string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.expire()
+	if len(r.tombstones) >= maxTombstones {
+		r.expireTombstones()
+	}
 	if k.RequestID == "" || len(r.tombstones) >= maxTombstones || r.closed {
 		return
 	}
@@ -213,12 +228,6 @@ func entryOf(p *list.Element) *entry {
 	return e
 }
 
-func (r *Registry) touch(e *entry) {
-	if e.place != nil {
-		r.recent.MoveToFront(e.place)
-	}
-}
-
 func (r *Registry) forget(e *entry) {
 	delete(r.byKey, e.response)
 	if e.request != (Key{}) {
@@ -230,7 +239,8 @@ func (r *Registry) forget(e *entry) {
 	}
 }
 
-// expire forgets what is past its time.
+// expire forgets all that is past its time. It looks at everything, so it is for
+// the clock, not for requests.
 func (r *Registry) expire() {
 	now := r.now()
 	for p := r.recent.Back(); p != nil; {
@@ -240,6 +250,11 @@ func (r *Registry) expire() {
 		}
 		p = before
 	}
+	r.expireTombstones()
+}
+
+func (r *Registry) expireTombstones() {
+	now := r.now()
 	for k, t := range r.tombstones {
 		if !now.Before(t.expires) {
 			delete(r.tombstones, k)

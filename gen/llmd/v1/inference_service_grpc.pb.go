@@ -41,8 +41,10 @@ type InferenceServiceClient interface {
 	//	         stall | snapshot | provider_content)* (done | error | aborted)
 	//
 	// Nothing is sent before the provider accepted the request (the commit
-	// point): a failure before it is a status alone. After it there is exactly one
-	// terminal event, the last message. The status is OK if and only if that event
+	// point): a failure before it is a status alone, and an abort before it is
+	// started without provider ids, then aborted. After it there is exactly one
+	// terminal event, the last message. A repeated request_id joins with started,
+	// then a snapshot of what there is, then the rest. The status is OK if and only if that event
 	// is done, or aborted with cause REQUESTED; otherwise it repeats the error. An
 	// OK status without a terminal event is a broken stream.
 	Stream(ctx context.Context, in *StreamRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[StreamResponse], error)
@@ -142,8 +144,10 @@ type InferenceServiceServer interface {
 	//	         stall | snapshot | provider_content)* (done | error | aborted)
 	//
 	// Nothing is sent before the provider accepted the request (the commit
-	// point): a failure before it is a status alone. After it there is exactly one
-	// terminal event, the last message. The status is OK if and only if that event
+	// point): a failure before it is a status alone, and an abort before it is
+	// started without provider ids, then aborted. After it there is exactly one
+	// terminal event, the last message. A repeated request_id joins with started,
+	// then a snapshot of what there is, then the rest. The status is OK if and only if that event
 	// is done, or aborted with cause REQUESTED; otherwise it repeats the error. An
 	// OK status without a terminal event is a broken stream.
 	Stream(*StreamRequest, grpc.ServerStreamingServer[StreamResponse]) error

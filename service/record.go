@@ -1,0 +1,56 @@
+package service
+
+import (
+	"context"
+	"log/slog"
+
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+	"github.com/llmd-dev/llmd/internal/calllog"
+	"github.com/llmd-dev/llmd/service/generation"
+)
+
+// record puts what an operator wants to know of a response on its call's log line:
+// ids, model, end, tokens, cost and the caller's labels; nothing that was said.
+func record(ctx context.Context, r *generation.Reader, g *llmdv1.Generation) {
+	line := calllog.From(ctx)
+	if line == nil {
+		return
+	}
+	m, requestID, err := r.Outcome()
+	attrs := []slog.Attr{slog.String("response_id", m.GetResponseId()), slog.String("model", m.GetProvider()+"/"+m.GetModel())}
+	if requestID != "" {
+		attrs = append(attrs, slog.String("request_id", requestID))
+	}
+	if s := m.GetStopReason(); s != llmdv1.StopReason_STOP_REASON_UNSPECIFIED {
+		attrs = append(attrs, slog.String("stop_reason", s.String()))
+	}
+	if e := m.GetError(); e != nil {
+		attrs = append(attrs, slog.String("reason", e.GetReason()))
+	} else if err != nil {
+		attrs = append(attrs, slog.String("reason", describe(err).reason))
+	}
+	if u := m.GetUsage(); u != nil {
+		attrs = append(attrs, slog.Int("total_tokens", int(u.GetTotalTokens())), slog.Int("output_tokens", int(u.GetOutputTokens())))
+		if c := u.GetCost(); c != nil {
+			attrs = append(attrs, slog.Int64("cost_pico_usd", c.GetTotalPicoUsd()))
+		}
+	}
+	if labels := g.GetLabels(); len(labels) > 0 {
+		var group []any
+		for k, v := range labels {
+			group = append(group, slog.String(k, v))
+		}
+		attrs = append(attrs, slog.Group("labels", group...))
+	}
+	line.Add(attrs...)
+}
+
+// recordFailure is record for a request that never became a response.
+func recordFailure(ctx context.Context, err error) {
+	f := describe(err)
+	attrs := []slog.Attr{slog.String("reason", f.reason)}
+	if m := f.metadata["model"]; m != "" {
+		attrs = append(attrs, slog.String("model", f.metadata["provider"]+"/"+m))
+	}
+	calllog.From(ctx).Add(attrs...)
+}
