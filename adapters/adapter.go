@@ -85,6 +85,8 @@ type Constraints struct {
 	ToolCallIDs IDRule
 	// Images: the model reads images at all.
 	Images bool
+	// ImageTypes are the media types of images that it reads; nil = any.
+	ImageTypes []string
 	// ErrorResultImages: images may stand in a result with is_error set.
 	ErrorResultImages bool
 	// MergeTurns: two user turns, or two assistant turns, must not be adjacent.
@@ -101,9 +103,15 @@ type Constraints struct {
 	// UnsignedThinking: thinking of the same model may go back without a
 	// signature.
 	UnsignedThinking bool
-	// CallSignature, if set, must stand on each function call that has no
-	// signature of its issuer (Gemini 3 and later).
+	// AnswerAfterThinking: thinking must not be the last of an answer.
+	// AnswerBesideThinking: nor all of it.
+	AnswerAfterThinking, AnswerBesideThinking bool
+	// CallSignature, if set, must stand on the first function call of an answer
+	// that has no signature of its issuer (Gemini 3 and later).
 	CallSignature *llmdv1.Signature
+	// WholeSurrogates: arguments of calls must not hold half of an escaped
+	// surrogate pair.
+	WholeSurrogates bool
 	// ProviderContent: the API takes its own untyped blocks back.
 	ProviderContent bool
 }

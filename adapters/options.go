@@ -54,6 +54,8 @@ type Options struct {
 	RetentionExplicit bool
 	// SessionKey groups requests that share a cache; empty = none. Not cut yet.
 	SessionKey string
+	// Adjustments say what became of options that are of no use here.
+	Adjustments []string
 }
 
 // Negotiate reads the options of a request for one model. It fails with a
@@ -75,7 +77,11 @@ func Negotiate(g *llmdv1.Generation, history *llmdv1.Context, m *profile.Model) 
 		o.Retention = llmdv1.CacheRetention_CACHE_RETENTION_SHORT
 	}
 	negotiateTools(o, g)
-	return o, negotiateThinking(o, g.GetReasoning().GetEffort(), m)
+	if err := negotiateThinking(o, g.GetReasoning().GetEffort(), m); err != nil {
+		return nil, err
+	}
+	negotiateSummary(o, m)
+	return o, nil
 }
 
 func negotiateTools(o *Options, g *llmdv1.Generation) {
@@ -110,12 +116,31 @@ func negotiateThinking(o *Options, want llmdv1.ReasoningEffort, m *profile.Model
 	}
 	o.Thinking = ThinkingOn
 	if o.Effort == llmdv1.ReasoningEffort_REASONING_EFFORT_NONE {
+		if o.BudgetTokens > 0 {
+			return Unsupported("reasoning_budget", "reasoning.budget_tokens", "a thinking budget is of no use without thinking")
+		}
 		o.Thinking, o.Effort = ThinkingOff, llmdv1.ReasoningEffort_REASONING_EFFORT_UNSPECIFIED
 		o.EffortWord = m.EffortWord(llmdv1.ReasoningEffort_REASONING_EFFORT_NONE)
 		return nil
 	}
 	o.EffortWord = m.EffortWord(o.Effort)
 	return nil
+}
+
+// negotiateSummary gives up a summary of thoughts that there will not be. It is asked
+// for "where the provider has one", so this is no error.
+func negotiateSummary(o *Options, m *profile.Model) {
+	switch {
+	case !o.Summary:
+		return
+	case !m.Reasoning:
+		o.Adjustments = append(o.Adjustments, "reasoning.include_summary is of no use: the model does not reason")
+	case o.Thinking == ThinkingOff:
+		o.Adjustments = append(o.Adjustments, "reasoning.include_summary is of no use: reasoning is off")
+	default:
+		return
+	}
+	o.Summary = false
 }
 
 func effortDetail(want llmdv1.ReasoningEffort, m *profile.Model) string {
@@ -134,6 +159,7 @@ func (o *Options) Effective(g *llmdv1.Generation) *llmdv1.EffectiveOptions {
 		ServiceTier:     g.GetConfig().GetServiceTier(),
 		Verbosity:       g.GetConfig().GetVerbosity(),
 		MaxOutputTokens: o.MaxOutputTokens,
+		Adjustments:     slices.Clone(o.Adjustments),
 	}
 	if o.Thinking == ThinkingOff {
 		e.ReasoningEffort = llmdv1.ReasoningEffort_REASONING_EFFORT_NONE

@@ -8,10 +8,11 @@ import (
 )
 
 const (
-	// shortFrame is the length in bytes up to which a frame is cut everywhere. A
-	// cut costs the frame's length, so longer ones are cut at a fixed number of
-	// places.
-	shortFrame = 2 << 10
+	// frameBudget is how many bytes the cuts of one frame may cost together. A cut
+	// costs the frame's length, so short frames are cut everywhere and long ones at
+	// some places, at the least fewestCuts.
+	frameBudget = 512 << 10
+	fewestCuts  = 32
 	// replays is how many frame boundaries an answer is cut at with a decoder of
 	// its own.
 	replays = 24
@@ -63,7 +64,7 @@ func (c *cutter) cutFrame(i int, probe **driver) bool {
 	f := c.frames[i]
 	data := bytes.TrimSpace(f.Data)
 	f.Unterminated = true
-	for _, n := range offsets(len(data), shortFrame) {
+	for _, n := range offsets(len(data), max(fewestCuts, frameBudget/max(1, len(data)))) {
 		if n == 0 {
 			continue
 		}

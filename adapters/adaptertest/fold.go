@@ -73,6 +73,13 @@ func Fold(parts []adapters.Part) *Folded {
 	return &f.Folded
 }
 
+// FoldBody reads a body to its end and puts the parts together. The error is
+// [Decode]'s.
+func FoldBody(a adapters.Adapter, call *adapters.Call, body string) (*Folded, error) {
+	parts, err := Decode(a, call, strings.NewReader(body))
+	return Fold(parts), err
+}
+
 type folder struct {
 	Folded
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sort"
 	"strings"
 	"testing"
 
@@ -113,7 +114,7 @@ func readSizes(n int) [][]int {
 // offsets are the numbers from 0 below n: all of them if n is at most most, else
 // the ends and as many as make most.
 func offsets(n, most int) []int {
-	const edge = 256
+	edge := min(256, most/4)
 	step := 1
 	if n > most {
 		step = n/(most-2*edge) + 1
@@ -159,11 +160,9 @@ func markerEnd(a adapters.Adapter, call *adapters.Call, body []byte) int {
 		if !hasStop(d.sink.Parts[before:]) {
 			continue
 		}
-		for end := int(f.Offset); end <= len(body); end++ {
-			if isWhole(a, f, body[f.Offset:end]) {
-				return end
-			}
-		}
+		// What is whole stays whole as more comes.
+		n := sort.Search(len(body)-int(f.Offset), func(n int) bool { return isWhole(a, f, body[f.Offset:int(f.Offset)+n]) })
+		return int(f.Offset) + n
 	}
 	return len(body) + 1
 }

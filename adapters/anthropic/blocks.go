@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 
 	"github.com/llmd-dev/llmd/adapters"
-	"github.com/llmd-dev/llmd/adapters/jsonstream"
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
 )
 
@@ -219,7 +218,7 @@ func (o *opaque) assemble() []byte {
 		return o.raw
 	}
 	if len(o.input) > 0 {
-		started = replace(started, "input", wholeObject(o.input))
+		started = replace(started, "input", adapters.WholeObject(string(o.input)))
 	}
 	for _, m := range o.texts {
 		value := m.raw
@@ -236,16 +235,6 @@ func (o *opaque) assemble() []byte {
 	}
 	w.EndObject()
 	return w.Bytes()
-}
-
-// wholeObject is the text as it is if it is an object, else what can be read of
-// it: a broken block could never be sent back.
-func wholeObject(text []byte) json.RawMessage {
-	text = []byte(jsonwire.Clean(string(text)))
-	if json.Valid(text) {
-		return text
-	}
-	return json.RawMessage(jsonstream.Repair(text).JSON)
 }
 
 // replace sets a member in its place, or adds it at the end.

@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
-	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 
 	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/frame"
-	"github.com/llmd-dev/llmd/adapters/jsonstream"
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
@@ -28,11 +26,9 @@ func (*Adapter) NewDecoder(call *adapters.Call) adapters.Decoder {
 // DecodeError implements [adapters.Adapter].
 // https://docs.anthropic.com/en/api/errors.
 func (*Adapter) DecodeError(status int, header http.Header, body []byte) *adapters.UpstreamError {
-	id := header.Get("request-id")
-	if id == "" {
-		id = header.Get("x-request-id")
-	}
-	return adapters.ErrorFromBody(adapters.ErrorFacts{API: apiID, Status: status, RequestID: id}, body)
+	return adapters.ErrorFromBody(adapters.ErrorFacts{
+		API: apiID, Status: status, RequestID: adapters.RequestID(header, "Request-Id", "X-Request-Id"),
+	}, body)
 }
 
 // decoder reads one answer.
@@ -63,7 +59,7 @@ func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
 	// The name may be missing and the type, too; one of them is enough.
 	e := &d.event
 	*e = event{}
-	if err := read(f, e); err != nil {
+	if err := adapters.ReadFrame(f, e); err != nil {
 		return err
 	}
 	if e.Type == "" {
@@ -120,7 +116,7 @@ func (d *decoder) start(m *message, sink *adapters.Sink) error {
 // whole reads an answer of a host that does not stream.
 func (d *decoder) whole(f frame.Frame, sink *adapters.Sink) error {
 	var m message
-	if err := read(f, &m); err != nil {
+	if err := adapters.ReadFrame(f, &m); err != nil {
 		return err
 	}
 	if err := d.start(&m, sink); err != nil {
@@ -133,7 +129,7 @@ func (d *decoder) whole(f frame.Frame, sink *adapters.Sink) error {
 // startBlock opens a block under the provider's index.
 func (d *decoder) startBlock(index int, raw json.RawMessage, sink *adapters.Sink) error {
 	var s startedBlock
-	if !readable(jsonwire.Unmarshal(raw, &s)) || s.Type == "" {
+	if !adapters.Readable(jsonwire.Unmarshal(raw, &s)) || s.Type == "" {
 		return nil // nothing that could be kept
 	}
 	if s.Type == "fallback" {
@@ -204,12 +200,8 @@ func (d *decoder) stopped(word string, details *stopDetails) {
 
 // finish reads the terminal marker. Blocks that a host never ended have ended now.
 func (d *decoder) finish(sink *adapters.Sink) {
-	indexes := make([]int, 0, len(d.open))
-	for i := range d.open {
-		indexes = append(indexes, i)
-	}
-	slices.SortFunc(indexes, func(a, b int) int { return cmp.Compare(d.open[a].key, d.open[b].key) })
-	for _, i := range indexes {
+	inOrder := func(a, b int) int { return cmp.Compare(d.open[a].key, d.open[b].key) }
+	for _, i := range slices.SortedFunc(maps.Keys(d.open), inOrder) {
 		d.endBlock(i, sink)
 	}
 	d.done = true
@@ -267,41 +259,3 @@ func known(name string) bool {
 	}
 	return false
 }
-
-// read parses a frame. Some hosts forget to escape what stands in strings; that
-// is mended, but a frame that was cut is not.
-func read[T any](f frame.Frame, v *T) error {
-	err := jsonwire.Unmarshal(f.Data, v)
-	if readable(err) {
-		return nil
-	}
-	if r := jsonstream.Repair(f.Data); !f.Unterminated && r.Error == "" {
-		err = json.Unmarshal([]byte(r.JSON), v)
-	}
-	if readable(err) {
-		return nil
-	}
-	return &FrameError{Index: f.Index, Offset: f.Offset, Err: err}
-}
-
-// readable lets members of a wrong type go: the others were read.
-func readable(err error) bool {
-	wrong := (*json.UnmarshalTypeError)(nil)
-	return err == nil || errors.As(err, &wrong)
-}
-
-// FrameError means that a frame could not be read. It does not quote it.
-type FrameError struct {
-	// Index is the frame's number, Offset its place in the body.
-	Index  int
-	Offset int64
-	// Err is the cause. Its text may quote a byte of the frame.
-	Err error
-}
-
-func (e *FrameError) Error() string {
-	return fmt.Sprintf("anthropic: frame %d at byte %d is not JSON", e.Index, e.Offset)
-}
-
-// Unwrap gives the cause.
-func (e *FrameError) Unwrap() error { return e.Err }

@@ -34,7 +34,7 @@
 // # Reading order
 //
 // wire.go holds what the API sends and says about itself. encode.go makes a
-// request from the decisions in options.go, thinking.go, tools.go (strict.go) and
-// history.go (results.go, images.go, prefill.go), and turns.go writes the
-// conversation. decode.go reads an answer, with blocks.go and usage.go.
+// request from the decisions in options.go, thinking.go, tools.go and history.go,
+// and turns.go writes the conversation; what is Converse's as well is in package
+// adapters/turns. decode.go reads an answer, with blocks.go and usage.go.
 package anthropic

@@ -2,21 +2,17 @@ package anthropic
 
 import (
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
+	"github.com/llmd-dev/llmd/adapters/turns"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
 // fallbackMaxTokens is sent where neither the caller nor the model's description
 // names a limit: the API must be given one, and every model takes this one.
 const fallbackMaxTokens = 4096
-
-// maxSessionKey is the longest session id that OpenRouter takes.
-// https://openrouter.ai/docs/api-reference/chat-completion.
-const maxSessionKey = 256
 
 // Features behind a beta header. Each is named only beside what it allows.
 // https://docs.anthropic.com/en/api/beta-headers.
@@ -41,9 +37,10 @@ type request struct {
 	fallbacks []string
 	betas     []string
 	system    string
+	schema    string // of the answer; empty = none
 	tools     []tool
 	choice    choice
-	turns     []turn
+	turns     []turns.Turn
 	marker    string // a cache marker as JSON; empty = none
 }
 
@@ -84,7 +81,7 @@ func (r *request) decide() error {
 			return err
 		}
 	}
-	if s := r.call.Context.GetSystemPrompt(); !blank(s) {
+	if s := r.call.Context.GetSystemPrompt(); !turns.Blank(s) {
 		r.system = s
 	}
 	return nil
@@ -124,17 +121,9 @@ func (r *request) header() http.Header {
 		if r.call.Model.Compat.SessionAffinityFormat == "openrouter" {
 			name = "x-session-id"
 		}
-		h.Set(name, headerValue(key))
+		h.Set(name, adapters.HeaderKey(key))
 	}
 	return h
-}
-
-// headerValue makes any key fit for a header: the same key gives the same value.
-func headerValue(key string) string {
-	if strings.ContainsFunc(key, func(c rune) bool { return c <= ' ' || c > '~' }) {
-		key = url.QueryEscape(key)
-	}
-	return key[:min(len(key), maxSessionKey)]
 }
 
 // body writes the request. The order is fixed, and what stays the same from turn
@@ -142,7 +131,7 @@ func headerValue(key string) string {
 func (r *request) body() ([]byte, error) {
 	var w jsonwire.Writer
 	w.BeginObject()
-	w.Member("model", r.call.Model.ID)
+	w.Member("model", r.call.Model.NameOnWire())
 	w.Key("max_tokens")
 	w.Int(int64(r.maxTokens))
 	w.Key("stream")
@@ -155,26 +144,25 @@ func (r *request) body() ([]byte, error) {
 	r.writeTools(&w)
 	r.writeTurns(&w)
 	w.EndObject()
-	return r.merged(w.Bytes())
+	return r.call.WithProviderOptions(w.Bytes(), `{"stream":true}`)
 }
 
 // writeOutputConfig writes how much thought and which form the answer gets.
 // https://docs.anthropic.com/en/docs/build-with-claude/structured-outputs
 // https://docs.anthropic.com/en/docs/build-with-claude/effort.
 func (r *request) writeOutputConfig(w *jsonwire.Writer) {
-	schema := r.call.Generation.GetConfig().GetOutputJsonSchema()
-	if r.thinking.effort == "" && schema == "" {
+	if r.thinking.effort == "" && r.schema == "" {
 		return
 	}
 	w.Key("output_config")
 	w.BeginObject()
 	w.MemberIf("effort", r.thinking.effort)
-	if schema != "" {
+	if r.schema != "" {
 		w.Key("format")
 		w.BeginObject()
 		w.Member("type", "json_schema")
 		w.Key("schema")
-		w.Raw(schema)
+		w.Raw(r.schema)
 		w.EndObject()
 	}
 	w.EndObject()
@@ -226,24 +214,3 @@ func writeMarker(w *jsonwire.Writer, marker string) {
 		w.Raw(marker)
 	}
 }
-
-// merged lays the caller's provider options over the body. They cannot turn
-// streaming off: the answer would not be one that is read as it comes.
-func (r *request) merged(body []byte) ([]byte, error) {
-	provider := r.call.Model.Provider
-	options := r.call.Generation.GetProviderOptionsJson()[provider]
-	if options == "" {
-		return body, nil
-	}
-	body, err := jsonwire.Merge(body, []byte(options))
-	if err != nil {
-		return nil, &adapters.FieldError{
-			Field:  "generation.provider_options_json[" + provider + "]",
-			Detail: "not one JSON object",
-		}
-	}
-	return jsonwire.Merge(body, []byte(`{"stream":true}`))
-}
-
-// blank says whether the API would refuse a text as empty.
-func blank(s string) bool { return strings.TrimSpace(s) == "" }

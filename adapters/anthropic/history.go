@@ -2,185 +2,72 @@ package anthropic
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 
 	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
+	"github.com/llmd-dev/llmd/adapters/media"
+	"github.com/llmd-dev/llmd/adapters/turns"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
-// turn is one message on the wire.
-type turn struct {
-	assistant bool
-	blocks    []sentBlock
-	// results and moved stand before the other blocks of a user turn: all results
-	// first, as the API wants it, then the images that cannot stand in them.
-	results, moved []sentBlock
-}
-
-// sentKind is the type of a block on the wire.
-type sentKind uint8
-
+// Words that stand where the API leaves no other way. They are part of prompt prefixes,
+// so they never change.
 const (
-	sendText sentKind = iota
-	sendImage
-	sendThinking
-	sendRedacted
-	sendCall
-	sendResult
-	sendOpaque
+	emptyTurn = "(empty)"
+	noOutput  = "(no tool output)"
+	seeImage  = "(see attached image)"
 )
 
-// sentBlock is a content block on the wire.
-type sentBlock struct {
-	kind sentKind
-	// text is that of a text or thinking block, or the whole of a result.
-	text string
-	// signature of thinking; of redacted thinking, the ciphertext.
-	signature string
-	// id of a call, also in its result; name of a call.
-	id, name string
-	// raw is JSON: a call's input, an opaque block, the citations of a text.
-	raw   []byte
-	image image
-	// parts are the blocks of a result that is not text alone.
-	parts []sentBlock
-	// failed: the result is that of a tool that failed.
-	failed bool
+// imageTypes: https://docs.anthropic.com/en/docs/build-with-claude/vision
+func imageTypes() []string { return []string{"image/jpeg", "image/png", "image/gif", "image/webp"} }
+
+// rules are what the API wants of turns. Citations go back inside the text before them.
+func (r *request) rules() *turns.Rules {
+	return &turns.Rules{
+		Empty:     emptyTurn,
+		Images:    media.Takes{Types: imageTypes()},
+		Thinking:  r.thought,
+		Input:     input,
+		Replays:   func(_, _ int, p *llmdv1.ProviderContent) bool { return p.GetType() != citationsKind },
+		Citations: citations,
+		Settle:    settle,
+	}
 }
 
 // decideTurns turns the conversation into turns that alternate.
 func (r *request) decideTurns() error {
-	for i, m := range r.call.Context.GetMessages() {
-		var err error
-		switch {
-		case m.GetUser() != nil:
-			err = r.user(i, m.GetUser())
-		case m.GetToolResult() != nil:
-			err = r.result(i, m.GetToolResult())
-		case m.GetAssistant() != nil:
-			err = r.assistant(i, m.GetAssistant())
-		}
-		if err != nil {
-			return err
-		}
-	}
-	for i := range r.turns {
-		t := &r.turns[i]
-		t.blocks = append(append(t.results, t.moved...), t.blocks...)
-		if len(t.blocks) == 0 {
-			// Leaving a blank user turn out would break the alternation, or turn the
-			// answer before it into a prefill.
-			t.blocks = []sentBlock{{kind: sendText, text: "(empty)"}}
-			r.remarks = append(r.remarks, &llmdv1.Diagnostic{Code: "user.blank", Message: "a blank user turn is sent as \"(empty)\""})
-		}
+	var err error
+	if r.turns, r.remarks, err = turns.Build(r.call, r.rules()); err != nil {
+		return err
 	}
 	return r.decidePrefill()
 }
 
-// turn is the one that a message of this role belongs to. Results and the user's
-// words after them are one turn of the user.
-func (r *request) turn(assistant bool) *turn {
-	if n := len(r.turns); n > 0 && r.turns[n-1].assistant == assistant {
-		return &r.turns[n-1]
-	}
-	r.turns = append(r.turns, turn{assistant: assistant})
-	return &r.turns[len(r.turns)-1]
-}
-
-// user adds what the user said.
-func (r *request) user(i int, m *llmdv1.UserMessage) error {
-	t := r.turn(false)
-	for j, c := range m.GetContent() {
-		switch {
-		case c.GetText() != nil:
-			t.add(textOf(c.GetText().GetText()))
-		case c.GetImage() != nil:
-			img, err := imageOf(c.GetImage(), blockField(i, "user", j))
-			if err != nil {
-				return err
-			}
-			t.add(sentBlock{kind: sendImage, image: img}, true)
-		}
-	}
-	return nil
-}
-
-// textOf is a text block, unless the API would refuse it as empty.
-func textOf(text string) (sentBlock, bool) {
-	return sentBlock{kind: sendText, text: text}, !blank(text)
-}
-
-func (t *turn) add(b sentBlock, ok bool) {
-	if ok {
-		t.blocks = append(t.blocks, b)
-	}
-}
-
-// assistant adds an answer. An interrupted one may have nothing to send.
-func (r *request) assistant(i int, m *llmdv1.AssistantMessage) error {
-	content := m.GetContent()
-	var blocks []sentBlock
-	for j, c := range content {
-		b, ok, err := r.assistantBlock(c, blockField(i, "assistant", j))
-		if err != nil {
-			return err
-		}
-		if ok && b.kind == sendText && j+1 < len(content) {
-			b.raw = citations(content[j+1].GetProviderContent())
-		}
-		if ok {
-			blocks = append(blocks, b)
-		}
-	}
-	if len(blocks) > 0 {
-		t := r.turn(true)
-		t.blocks = append(t.blocks, blocks...)
-	}
-	return nil
-}
-
-// assistantBlock translates one block; false = it is not sent. Citations are not:
-// they go back inside the text before them.
-func (r *request) assistantBlock(c *llmdv1.AssistantContent, field string) (sentBlock, bool, error) {
-	switch {
-	case c.GetText() != nil:
-		b, ok := textOf(c.GetText().GetText())
-		return b, ok, nil
-	case c.GetThinking() != nil:
-		b, ok := thinkingOf(c.GetThinking(), r.call.Model.Compat.AllowEmptySignature)
-		return b, ok, nil
-	case c.GetToolCall() != nil:
-		call := c.GetToolCall()
-		input := call.GetArgumentsJson()
-		if blank(input) {
-			input = "{}"
-		}
-		return sentBlock{kind: sendCall, id: call.GetId(), name: toolName(call.GetName()), raw: []byte(input)}, true, nil
-	case c.GetProviderContent() != nil && c.GetProviderContent().GetType() != citationsKind:
-		raw := c.GetProviderContent().GetRawJson()
-		if !json.Valid(raw) {
-			return sentBlock{}, false, &adapters.FieldError{Field: field + ".provider_content.raw_json", Detail: "not JSON"}
-		}
-		return sentBlock{kind: sendOpaque, raw: raw}, true, nil
-	}
-	return sentBlock{}, false, nil
-}
-
-// thinkingOf decides how thinking goes back: with its signature, by the text alone
-// where the host allows that, else as text that anyone may write.
-func thinkingOf(t *llmdv1.ThinkingContent, unsigned bool) (sentBlock, bool) {
+// thought decides how thinking goes back: with its signature, by the text alone where
+// the host allows that, else as text that anyone may write.
+func (r *request) thought(t *llmdv1.ThinkingContent) (turns.Block, bool) {
 	signature := string(t.GetSignature().GetData())
 	switch format := t.GetSignature().GetFormat(); {
 	case format == redactedFormat && signature != "":
-		return sentBlock{kind: sendRedacted, signature: signature}, true
+		return turns.Block{Kind: turns.Redacted, Signature: signature}, true
 	case format == thinkingFormat && signature != "":
-		return sentBlock{kind: sendThinking, text: t.GetThinking(), signature: signature}, true
-	case blank(t.GetThinking()):
-		return sentBlock{}, false
-	case unsigned:
-		return sentBlock{kind: sendThinking, text: t.GetThinking()}, true
+		return turns.Block{Kind: turns.Thinking, Text: t.GetThinking(), Signature: signature}, true
+	case turns.Blank(t.GetThinking()):
+		return turns.Block{}, false
+	case r.call.Model.Compat.AllowEmptySignature:
+		return turns.Block{Kind: turns.Thinking, Text: t.GetThinking()}, true
 	}
-	return sentBlock{kind: sendText, text: t.GetThinking()}, true
+	return turns.Block{Kind: turns.Text, Text: t.GetThinking()}, true
+}
+
+// input is a call's input as the model wrote it.
+func input(_, _ int, call *llmdv1.ToolCall) []byte {
+	if text := call.GetArgumentsJson(); !turns.Blank(text) {
+		return []byte(text)
+	}
+	return []byte("{}")
 }
 
 // citations are those that follow a text block, as a JSON array; nil = none.
@@ -193,6 +80,69 @@ func citations(p *llmdv1.ProviderContent) []byte {
 		if m.Key == "citations" && m.Value[0] == '[' {
 			return m.Value
 		}
+	}
+	return nil
+}
+
+// settle makes a result of texts one text, and gives every result some text: the API
+// refuses blank ones, and a failed result without any.
+func settle(b *turns.Block) {
+	var texts []string
+	var sendable []turns.Block
+	pictures := 0
+	for _, p := range b.Parts {
+		if p.Kind == turns.Image {
+			pictures++
+			sendable = append(sendable, p)
+			continue
+		}
+		texts = append(texts, p.Text)
+		if !turns.Blank(p.Text) {
+			sendable = append(sendable, p)
+		}
+	}
+	switch {
+	case pictures == 0:
+		b.Parts = nil
+		if b.Text = strings.Join(texts, "\n"); turns.Blank(b.Text) {
+			b.Text = noOutput
+		}
+	case pictures == len(sendable):
+		b.Parts = append([]turns.Block{{Kind: turns.Text, Text: seeImage}}, sendable...)
+	default:
+		b.Parts = sendable
+	}
+}
+
+// decidePrefill looks at an assistant turn at the end. One that holds blocks of
+// the provider's own is a paused turn, which every model goes on with; another is
+// a beginning that the caller wrote for the model.
+// https://docs.anthropic.com/en/docs/build-with-claude/prompt-engineering/prefill-claudes-response.
+func (r *request) decidePrefill() error {
+	t := turns.Prefill(r.turns)
+	if t == nil {
+		return nil
+	}
+	paused := false
+	for _, b := range t.Blocks {
+		paused = paused || b.Kind == turns.Opaque
+	}
+	why := ""
+	switch {
+	case paused:
+	case r.thinking.on():
+		why = "beside thinking the API does not continue an assistant turn"
+	case r.call.Model.Compat.ForceAdaptiveThinking:
+		// The models with adaptive thinking alone, Claude 4.6 and later, are those.
+		why = fmt.Sprintf("model %q does not continue an assistant turn", r.call.Model.ID)
+	case r.call.Generation.GetConfig().GetOutputJsonSchema() != "":
+		why = "beside an output schema the API does not continue an assistant turn"
+	}
+	if why != "" {
+		return adapters.Unsupported("prefill", fmt.Sprintf("context.messages[%d]", turns.LastMessage(r.call)), why)
+	}
+	if change := t.Trim(r.call); change != nil {
+		r.changes = append(r.changes, change)
 	}
 	return nil
 }

@@ -67,51 +67,94 @@ func TestHistory(t *testing.T) {
 		history []*llmdv1.Message
 		want    []string
 	}{
-		"blank texts are left out": {nil, []*llmdv1.Message{user(text(" "), text("a"), text("")), assistant(says("\n"), says(" b "), says("")), user(text("c"))},
-			[]string{userJSON(textJSON("a")), assistantJSON(textJSON(" b ")), userJSON(textJSON("c"))}},
-		"turns that stay blank": {nil, []*llmdv1.Message{hi, assistant(says(" ")), user(text("a")), assistant(says("b")), user(text(" "))},
-			[]string{userJSON(textJSON("hi"), textJSON("a")), assistantJSON(textJSON("b")), userJSON(textJSON("(empty)"))}},
-		"unknown blocks are skipped": {nil, []*llmdv1.Message{user(&llmdv1.UserContent{}, text("a")), assistant(&llmdv1.AssistantContent{}, says("b")), user(text("c"))},
-			[]string{userJSON(textJSON("a")), assistantJSON(textJSON("b")), userJSON(textJSON("c"))}},
-		"results come first, in one turn, arguments as they were": {nil,
+		"blank texts are left out": {
+			nil,
+			[]*llmdv1.Message{user(text(" "), text("a"), text("")), assistant(says("\n"), says(" b "), says("")), user(text("c"))},
+			[]string{userJSON(textJSON("a")), assistantJSON(textJSON(" b ")), userJSON(textJSON("c"))},
+		},
+		"turns that stay blank": {
+			nil,
+			[]*llmdv1.Message{hi, assistant(says(" ")), user(text("a")), assistant(says("b")), user(text(" "))},
+			[]string{userJSON(textJSON("hi"), textJSON("a")), assistantJSON(textJSON("b")), userJSON(textJSON("(empty)"))},
+		},
+		"unknown blocks are skipped": {
+			nil,
+			[]*llmdv1.Message{user(&llmdv1.UserContent{}, text("a")), assistant(&llmdv1.AssistantContent{}, says("b")), user(text("c"))},
+			[]string{userJSON(textJSON("a")), assistantJSON(textJSON("b")), userJSON(textJSON("c"))},
+		},
+		"results come first, in one turn, arguments as they were": {
+			nil,
 			[]*llmdv1.Message{hi, assistant(calls("c1", "look", `{"q": 1.0}`), calls("c2", "look", "")), result("c1", false, returns("one"), returns("two")), result("c2", true, returns("no")), user(text("and?"))},
-			[]string{hiJSON, assistantJSON(callJSON("c1", "look", `{"q": 1.0}`), callJSON("c2", "look", `{}`)),
-				userJSON(resultJSON("c1", `"one\ntwo"`, "false"), resultJSON("c2", `"no"`, "true"), textJSON("and?"))}},
-		"results without text": {nil, []*llmdv1.Message{hi, call, result("c1", true)},
-			[]string{hiJSON, callsJSON, userJSON(resultJSON("c1", `"(no tool output)"`, "true"))}},
-		"images in results": {nil, []*llmdv1.Message{hi, call, result("c1", false, returns(" "), returnsImage(png)), result("c2", false, returns("see"), returnsImage(gif), returns("that"))},
+			[]string{
+				hiJSON, assistantJSON(callJSON("c1", "look", `{"q": 1.0}`), callJSON("c2", "look", `{}`)),
+				userJSON(resultJSON("c1", `"one\ntwo"`, "false"), resultJSON("c2", `"no"`, "true"), textJSON("and?")),
+			},
+		},
+		"results without text": {
+			nil,
+			[]*llmdv1.Message{hi, call, result("c1", true)},
+			[]string{hiJSON, callsJSON, userJSON(resultJSON("c1", `"(no tool output)"`, "true"))},
+		},
+		"images in results": {
+			nil,
+			[]*llmdv1.Message{hi, call, result("c1", false, returns(" "), returnsImage(png)), result("c2", false, returns("see"), returnsImage(gif), returns("that"))},
 			[]string{hiJSON, callsJSON, userJSON(
 				resultJSON("c1", "["+textJSON("(see attached image)")+","+imageJSON("image/png", png)+"]", "false"),
-				resultJSON("c2", "["+textJSON("see")+","+imageJSON("image/gif", gif)+","+textJSON("that")+"]", "false"))}},
-		"images in failed results move": {nil,
+				resultJSON("c2", "["+textJSON("see")+","+imageJSON("image/gif", gif)+","+textJSON("that")+"]", "false"))},
+		},
+		"images in failed results move": {
+			nil,
 			[]*llmdv1.Message{hi, call, result("c1", true, returns("bad"), returnsImage(png), returnsImage(jpeg), returns("end"), returnsImage(gif)), result("c2", false, returns("ok")), user(text("and?"))},
 			[]string{hiJSON, callsJSON, userJSON(
 				resultJSON("c1", `"bad\n(image attached after the tool results)\nend\n(image attached after the tool results)"`, "true"), resultJSON("c2", `"ok"`, "false"),
-				textJSON("Images from the error result of tool call c1 (look):"), imageJSON("image/png", png), imageJSON("image/jpeg", jpeg), imageJSON("image/gif", gif), textJSON("and?"))}},
-		"thinking goes back with its signature": {nil,
+				textJSON("Images from the error result of tool call c1 (look):"), imageJSON("image/png", png), imageJSON("image/jpeg", jpeg), imageJSON("image/gif", gif), textJSON("and?"))},
+		},
+		"thinking goes back with its signature": {
+			nil,
 			[]*llmdv1.Message{hi, assistant(thinks("T \n", thinkingFormat, "S=="), thinks("", thinkingFormat, "S2"), thinks("", redactedFormat, "R=="), says("a")), user(text("b"))},
 			[]string{hiJSON, assistantJSON(`{"type":"thinking","thinking":"T \n","signature":"S=="}`, `{"type":"thinking","thinking":"","signature":"S2"}`,
-				`{"type":"redacted_thinking","data":"R=="}`, textJSON("a")), userJSON(textJSON("b"))}},
-		"thinking without a signature of this API is text": {nil, []*llmdv1.Message{hi, assistant(thinks("T", "", ""), thinks("U", "google.thought", "S"), thinks(" ", "", "")), user(text("b"))},
-			[]string{hiJSON, assistantJSON(textJSON("T"), textJSON("U")), userJSON(textJSON("b"))}},
-		"or has an empty one where the host allows it": {func(s *setup) { s.m.Compat.AllowEmptySignature = true },
+				`{"type":"redacted_thinking","data":"R=="}`, textJSON("a")), userJSON(textJSON("b"))},
+		},
+		"thinking without a signature of this API is text": {
+			nil,
+			[]*llmdv1.Message{hi, assistant(thinks("T", "", ""), thinks("U", "google.thought", "S"), thinks(" ", "", "")), user(text("b"))},
+			[]string{hiJSON, assistantJSON(textJSON("T"), textJSON("U")), userJSON(textJSON("b"))},
+		},
+		"or has an empty one where the host allows it": {
+			func(s *setup) { s.m.Compat.AllowEmptySignature = true },
 			[]*llmdv1.Message{hi, assistant(thinks("T", "", "")), user(text("b"))},
-			[]string{hiJSON, assistantJSON(`{"type":"thinking","thinking":"T","signature":""}`), userJSON(textJSON("b"))}},
-		"provider content keeps its bytes": {nil, []*llmdv1.Message{hi, assistant(says("a"), opaqueContent("x", `{ "type":"x", "n":1.0, "e":"\u00e9" }`)), user(text("b"))},
-			[]string{hiJSON, assistantJSON(textJSON("a"), `{ "type":"x", "n":1.0, "e":"\u00e9" }`), userJSON(textJSON("b"))}},
-		"citations go back in their text": {nil,
+			[]string{hiJSON, assistantJSON(`{"type":"thinking","thinking":"T","signature":""}`), userJSON(textJSON("b"))},
+		},
+		"provider content keeps its bytes": {
+			nil,
+			[]*llmdv1.Message{hi, assistant(says("a"), opaqueContent("x", `{ "type":"x", "n":1.0, "e":"\u00e9" }`)), user(text("b"))},
+			[]string{hiJSON, assistantJSON(textJSON("a"), `{ "type":"x", "n":1.0, "e":"\u00e9" }`), userJSON(textJSON("b"))},
+		},
+		"citations go back in their text": {
+			nil,
 			[]*llmdv1.Message{hi, assistant(says("a"), opaqueContent(citationsKind, `{"type":"text_citations","citations":[{"n":1.0}]}`), says("b"), opaqueContent(citationsKind, `[]`)), user(text("c"))},
-			[]string{hiJSON, assistantJSON(`{"type":"text","text":"a","citations":[{"n":1.0}]}`, textJSON("b")), userJSON(textJSON("c"))}},
-		"images are what their bytes are": {nil,
+			[]string{hiJSON, assistantJSON(`{"type":"text","text":"a","citations":[{"n":1.0}]}`, textJSON("b")), userJSON(textJSON("c"))},
+		},
+		"images are what their bytes are": {
+			nil,
 			[]*llmdv1.Message{user(shows(picture(png)), shows(picture(webp)), shows(linked("data:image/png;base64,"+base64.StdEncoding.EncodeToString([]byte(jpeg)))), shows(linked("DATA:,GIF89a%00")))},
-			[]string{userJSON(imageJSON("image/png", png), imageJSON("image/webp", webp), imageJSON("image/jpeg", jpeg), imageJSON("image/gif", "GIF89a\x00"))}},
-		"names of other APIs": {nil, []*llmdv1.Message{hi, assistant(calls("c1", "functions.look:0", `{}`)), result("c1", false, returns("x"))},
-			[]string{hiJSON, assistantJSON(callJSON("c1", "functions_look_0", `{}`)), userJSON(resultJSON("c1", `"x"`, "false"))}},
-		"a prefill": {nil, []*llmdv1.Message{hi, assistant(says("a"), says("The answer is ( \n"))},
-			[]string{hiJSON, assistantJSON(textJSON("a"), textJSON("The answer is ("))}},
-		"a paused turn goes on, thinking or not": {func(s *setup) { s.adaptive(effortHigh) },
+			[]string{userJSON(imageJSON("image/png", png), imageJSON("image/webp", webp), imageJSON("image/jpeg", jpeg), imageJSON("image/gif", "GIF89a\x00"))},
+		},
+		"names of other APIs": {
+			nil,
+			[]*llmdv1.Message{hi, assistant(calls("c1", "functions.look:0", `{}`)), result("c1", false, returns("x"))},
+			[]string{hiJSON, assistantJSON(callJSON("c1", "functions_look_0", `{}`)), userJSON(resultJSON("c1", `"x"`, "false"))},
+		},
+		"a prefill": {
+			nil,
+			[]*llmdv1.Message{hi, assistant(says("a"), says("The answer is ( \n"))},
+			[]string{hiJSON, assistantJSON(textJSON("a"), textJSON("The answer is ("))},
+		},
+		"a paused turn goes on, thinking or not": {
+			func(s *setup) { s.adaptive(effortHigh) },
 			[]*llmdv1.Message{hi, assistant(says("a"), opaqueContent("server_tool_use", `{"type":"server_tool_use"}`))},
-			[]string{hiJSON, assistantJSON(textJSON("a"), `{"type":"server_tool_use"}`)}},
+			[]string{hiJSON, assistantJSON(textJSON("a"), `{"type":"server_tool_use"}`)},
+		},
 	} {
 		s := newSetup()
 		s.uncached()
@@ -148,18 +191,18 @@ func TestHistoryReports(t *testing.T) {
 
 func TestUnreadableBlocks(t *testing.T) {
 	for field, m := range map[string]*llmdv1.Message{
-		"messages[1].user.content[1].image.data":                      user(text("a"), shows(picture(bmp))),
-		"messages[1].user.content[0].image.uri":                       user(shows(linked("https://example.com/a.png"))),
-		"messages[1].user.content[2].image.uri":                       user(text("a"), text("b"), shows(linked("data:image/png;base64,!!"))),
-		"messages[1].tool_result.content[0].image.data":               result("c1", true, returnsImage("")),
-		"messages[1].assistant.content[0].provider_content.raw_json":  assistant(opaqueContent("x", `{`)),
-		"messages[1].assistant.content[1].provider_content.raw_json ": assistant(says("a"), opaqueContent("x", ``)),
+		"messages[1].user.content[1].image.data":                     user(text("a"), shows(picture(bmp))),
+		"messages[1].user.content[0].image.uri":                      user(shows(linked("https://example.com/a.png"))),
+		"messages[1].user.content[2].image.uri":                      user(text("a"), text("b"), shows(linked("data:image/png;base64,!!"))),
+		"messages[1].tool_result.content[0].image.data":              result("c1", true, returnsImage("")),
+		"messages[1].assistant.content[0].provider_content.raw_json": assistant(opaqueContent("x", `{`)),
+		"messages[1].assistant.content[1].provider_content.raw_json": assistant(says("a"), opaqueContent("x", ``)),
 	} {
 		s := newSetup()
 		s.history(user(text("hi")), m)
 		_, err := s.encode(t)
 		var e *adapters.FieldError
-		if !errors.As(err, &e) || e.Field != "generation.context."+strings.TrimSpace(field) || strings.Contains(e.Error(), "example") {
+		if !errors.As(err, &e) || e.Field != "generation.context."+field || strings.Contains(e.Error(), "example") {
 			t.Errorf("%s: error %v", field, err)
 		}
 	}
@@ -226,6 +269,27 @@ func TestToolsOfHistory(t *testing.T) {
 	}
 }
 
+// TestToolsOfProviderOptions: tools of the API's own come by provider options. With
+// their calls in the history, nothing else is declared, and they may be called again.
+func TestToolsOfProviderOptions(t *testing.T) {
+	const own = `"tools":[{"type":"computer_20251124","name":"computer"}]`
+	s := newSetup()
+	s.uncached()
+	s.history(user(text("hi")), assistant(calls("c1", "computer", "{}")), result("c1", false))
+	s.g.ProviderOptionsJson = map[string]string{"anthropic": "{" + own + "}"}
+	r, err := s.encode(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(r.Body), own) || strings.Contains(string(r.Body), "tool_choice") || len(r.Effective.GetAdjustments()) != 0 {
+		t.Errorf("%s\n%v", r.Body, r.Effective)
+	}
+	s.mode(llmdv1.ToolMode_TOOL_MODE_NONE)
+	if r, err = s.encode(t); err != nil || !strings.Contains(string(r.Body), `"tool_choice":{"type":"none"}`) {
+		t.Errorf("the caller's own rule: %v %s", err, r.Body)
+	}
+}
+
 // TestMarkers: at most four blocks may be marked, and none that grows.
 func TestMarkers(t *testing.T) {
 	s := newSetup()
@@ -256,6 +320,7 @@ func TestConstraints(t *testing.T) {
 	want := adapters.Constraints{
 		ToolCallIDs: adapters.IDRule{MaxLen: 64, WordChars: true}, Images: true, ErrorResultImages: true, MergeTurns: true, UserFirst: true, Prefill: true,
 		ToolErrorFlag: true, SignatureFormats: []string{"anthropic.thinking", "anthropic.redacted_thinking"}, UnsignedThinking: true, ProviderContent: true,
+		ImageTypes: []string{"image/jpeg", "image/png", "image/gif", "image/webp"}, AnswerAfterThinking: true, WholeSurrogates: true,
 	}
 	if d := cmp.Diff(want, c); d != "" {
 		t.Error(d)

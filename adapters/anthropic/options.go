@@ -1,12 +1,12 @@
 package anthropic
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
+	"github.com/llmd-dev/llmd/adapters/turns"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
@@ -26,25 +26,15 @@ type sampling struct {
 	stop              []string
 }
 
-// unsupported refuses an explicit value; field stands below "generation.".
-func unsupported(capability, field, detail string) error {
-	return &adapters.CapabilityError{Capability: capability, Field: "generation." + field, Detail: detail}
-}
-
 // decideUnsupported refuses what the API has no field for.
 // https://docs.anthropic.com/en/api/messages.
 func (r *request) decideUnsupported() error {
-	c := r.call.Generation.GetConfig()
-	switch {
-	case c != nil && c.Seed != nil:
-		return unsupported("seed", "config.seed", "the Messages API has no seed")
-	case c.GetVerbosity() != llmdv1.Verbosity_VERBOSITY_UNSPECIFIED:
-		return unsupported("verbosity", "config.verbosity", "the Messages API has no verbosity")
+	if err := r.call.Refuse("the Messages API", "seed", "verbosity"); err != nil {
+		return err
 	}
-	if s := c.GetOutputJsonSchema(); s != "" && !isObject(s) {
-		return &adapters.FieldError{Field: "generation.config.output_json_schema", Detail: "not one JSON object"}
-	}
-	return nil
+	var err error
+	r.schema, err = r.call.ClosedOutputSchema()
+	return err
 }
 
 // decideSpeed sets both halves of fast mode, the field and its header, or neither.
@@ -52,10 +42,10 @@ func (r *request) decideUnsupported() error {
 func (r *request) decideSpeed() error {
 	switch r.call.Generation.GetConfig().GetServiceTier() {
 	case llmdv1.ServiceTier_SERVICE_TIER_FLEX:
-		return unsupported("service_tier", "config.service_tier", "the Messages API has no flex tier")
+		return adapters.Unsupported("service_tier", "config.service_tier", "the Messages API has no flex tier")
 	case llmdv1.ServiceTier_SERVICE_TIER_FAST:
 		if !hasFastMode(r.call.Model.ID) {
-			return unsupported("service_tier", "config.service_tier", fmt.Sprintf("model %q has no fast mode", r.call.Model.ID))
+			return adapters.Unsupported("service_tier", "config.service_tier", fmt.Sprintf("model %q has no fast mode", r.call.Model.ID))
 		}
 		r.fast = true
 		r.betas = append(r.betas, betaFast)
@@ -95,7 +85,7 @@ func (r *request) decideCache() error {
 	case r.call.Model.Compat.SupportsLongCacheRetention:
 		r.marker = `{"type":"ephemeral","ttl":"1h"}`
 	case r.call.Options.RetentionExplicit:
-		return unsupported("cache_retention", "cache.retention", "the host keeps no cache for an hour")
+		return adapters.Unsupported("cache_retention", "cache.retention", "the host keeps no cache for an hour")
 	default:
 		r.marker = `{"type":"ephemeral"}`
 	}
@@ -117,7 +107,19 @@ func (r *request) decideSampling() error {
 		r.sampling.temperature = nil
 		r.adjust("temperature is left out: the API takes none beside thinking")
 	}
+	if r.sampling.temperature != nil && c.TopP != nil && oneSampler(r.call.Model.ID) {
+		return adapters.Unsupported("top_p", "config.top_p", "the model takes a temperature or a top_p, not both")
+	}
 	return nil
+}
+
+// oneSampler: since Opus 4.1 Claude takes temperature or top_p. Later models than
+// these take neither.
+// https://docs.anthropic.com/en/docs/about-claude/models/migrating-to-claude-4.
+func oneSampler(id string) bool {
+	words := "-" + strings.NewReplacer(".", "-", "/", "-", ":", "-", "@", "-").Replace(strings.ToLower(id)) + "-"
+	return strings.Contains(words, "claude") &&
+		(strings.Contains(words, "-4-1-") || strings.Contains(words, "-4-5-") || strings.Contains(words, "-4-6-"))
 }
 
 // checkSampling refuses what the API would refuse or, worse, ignore.
@@ -128,21 +130,21 @@ func (r *request) checkSampling(c *llmdv1.GenerationConfig) error {
 	model := fmt.Sprintf("model %q takes no sampling parameters", r.call.Model.ID)
 	switch {
 	case c.Temperature != nil && !sampled:
-		return unsupported("temperature", "config.temperature", model)
+		return adapters.Unsupported("temperature", "config.temperature", model)
 	case c.TopP != nil && !sampled:
-		return unsupported("top_p", "config.top_p", model)
+		return adapters.Unsupported("top_p", "config.top_p", model)
 	case c.TopK != nil && !sampled:
-		return unsupported("top_k", "config.top_k", model)
+		return adapters.Unsupported("top_k", "config.top_k", model)
 	case c.GetTemperature() > maxTemperature:
-		return unsupported("temperature", "config.temperature", "the Messages API takes a temperature of at most 1")
+		return adapters.Unsupported("temperature", "config.temperature", "the Messages API takes a temperature of at most 1")
 	case c.TopP != nil && r.thinking.on() && *c.TopP < minThinkingTopP:
-		return unsupported("top_p", "config.top_p", "beside thinking the Messages API takes a top_p of at least 0.95")
+		return adapters.Unsupported("top_p", "config.top_p", "beside thinking the Messages API takes a top_p of at least 0.95")
 	case c.TopK != nil && r.thinking.on():
-		return unsupported("top_k", "config.top_k", "beside thinking the Messages API takes no top_k")
+		return adapters.Unsupported("top_k", "config.top_k", "beside thinking the Messages API takes no top_k")
 	}
 	for i, s := range c.GetStopSequences() {
-		if blank(s) {
-			return unsupported("stop_sequences", fmt.Sprintf("config.stop_sequences[%d]", i),
+		if turns.Blank(s) {
+			return adapters.Unsupported("stop_sequences", fmt.Sprintf("config.stop_sequences[%d]", i),
 				"the Messages API takes no stop sequence that is only white space")
 		}
 	}
@@ -151,30 +153,11 @@ func (r *request) checkSampling(c *llmdv1.GenerationConfig) error {
 
 // write writes what is set, each value in its shortest form.
 func (s *sampling) write(w *jsonwire.Writer) {
-	if s.temperature != nil {
-		w.Key("temperature")
-		w.Float(*s.temperature)
-	}
-	if s.topP != nil {
-		w.Key("top_p")
-		w.Float(*s.topP)
-	}
+	w.FloatIf("temperature", s.temperature)
+	w.FloatIf("top_p", s.topP)
 	if s.topK != nil {
 		w.Key("top_k")
 		w.Int(int64(*s.topK))
 	}
-	if len(s.stop) == 0 {
-		return
-	}
-	w.Key("stop_sequences")
-	w.BeginArray()
-	for _, stop := range s.stop {
-		w.String(stop)
-	}
-	w.EndArray()
-}
-
-// isObject says whether text is one JSON object and can be written as it is.
-func isObject(text string) bool {
-	return strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") && json.Valid([]byte(text))
+	w.StringsIf("stop_sequences", s.stop)
 }

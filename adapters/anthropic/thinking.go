@@ -9,13 +9,6 @@ import (
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
-const (
-	// minBudget is the least thinking budget that the API takes.
-	minBudget = 1024
-	// answerRoom is what a budget that must shrink leaves for the answer.
-	answerRoom = 1024
-)
-
 // thinkingMode is how thinking is asked for.
 type thinkingMode uint8
 
@@ -44,17 +37,16 @@ func (t *thinking) on() bool { return t.mode == thinkingBudget || t.mode == thin
 func (r *request) decideThinking() error {
 	o, m := r.call.Options, r.call.Model
 	switch {
-	case o.Thinking == adapters.ThinkingOff && o.BudgetTokens > 0:
-		return unsupported("reasoning_budget", "reasoning.budget_tokens", "a thinking budget is of no use without thinking")
 	case o.Thinking == adapters.ThinkingOff && m.Reasoning:
 		r.thinking.mode = thinkingDisabled
 		return nil
 	case o.Thinking != adapters.ThinkingOn:
+		r.summaryAlone()
 		return nil
 	case o.BudgetTokens > 0 && m.Compat.ForceAdaptiveThinking:
-		return unsupported("reasoning_budget", "reasoning.budget_tokens", fmt.Sprintf("model %q takes an effort, and no budget", m.ID))
-	case o.BudgetTokens > 0 && o.BudgetTokens < minBudget:
-		return unsupported("reasoning_budget", "reasoning.budget_tokens", "the least thinking budget is 1,024 tokens")
+		return adapters.Unsupported("reasoning_budget", "reasoning.budget_tokens", fmt.Sprintf("model %q takes an effort, and no budget", m.ID))
+	case o.BudgetTokens > 0 && o.BudgetTokens < adapters.MinBudget:
+		return adapters.Unsupported("reasoning_budget", "reasoning.budget_tokens", "the least thinking budget is 1,024 tokens")
 	case r.choice.forced():
 		return r.thinkingOff("the API takes no thinking beside a forced tool choice")
 	}
@@ -65,6 +57,19 @@ func (r *request) decideThinking() error {
 		return nil
 	}
 	return r.decideBudget()
+}
+
+// summaryAlone: thoughts are shown by the field that asks for them. A model that always
+// thinks may be asked without saying how much.
+func (r *request) summaryAlone() {
+	m := r.call.Model
+	switch {
+	case !r.call.Options.Summary:
+	case m.Compat.ForceAdaptiveThinking && !m.SupportsEffort(llmdv1.ReasoningEffort_REASONING_EFFORT_NONE) && !r.choice.forced():
+		r.thinking.mode, r.thinking.summary = thinkingAdaptive, true
+	default:
+		r.adjust("reasoning.include_summary is of no use without an effort: the model need not think")
+	}
 }
 
 // effort is the API's word for the effort. It has none for the smallest.
@@ -84,26 +89,20 @@ func (r *request) effort() string {
 // decideBudget finds a budget within the output limit, which counts thinking and
 // is never raised.
 func (r *request) decideBudget() error {
-	if !loopThinks(r.call.Context.GetMessages(), r.call.Model.Compat.AllowEmptySignature) {
+	if !r.rules().LoopThinks(r.call.Context.GetMessages()) {
 		return r.thinkingOff("the API takes no thinking after a tool call that was made without it")
 	}
-	// A budget that the caller named is kept while it is valid at all, a default
-	// one only while it leaves room for an answer.
 	want := r.call.Options.BudgetTokens
-	fits := want > 0 && want < r.maxTokens
-	if want == 0 {
-		want = defaultBudget(r.call.Options.Effort)
-		fits = want <= r.maxTokens-answerRoom
+	named := want > 0
+	if !named {
+		want = adapters.DefaultBudget(r.call.Options.Effort)
 	}
-	budget := want
-	if !fits {
-		budget = max(minBudget, r.maxTokens-answerRoom)
+	budget, note := adapters.FitBudget(want, r.maxTokens, named)
+	if budget == 0 {
+		return r.thinkingOff(note)
 	}
-	if budget >= r.maxTokens {
-		return r.thinkingOff(fmt.Sprintf("an output limit of %d tokens leaves no room for the least thinking budget, 1,024 tokens", r.maxTokens))
-	}
-	if budget != want {
-		r.adjust(fmt.Sprintf("the thinking budget is %d tokens instead of %d, to fit the output limit of %d", budget, want, r.maxTokens))
+	if note != "" {
+		r.adjust(note)
 	}
 	r.thinking.mode = thinkingBudget
 	r.thinking.budget = budget
@@ -114,21 +113,6 @@ func (r *request) decideBudget() error {
 	return nil
 }
 
-// defaultBudget is the budget for an effort: the API has no efforts here. Efforts
-// above high get no more, as models differ in what they take.
-func defaultBudget(e llmdv1.ReasoningEffort) int32 {
-	switch e {
-	case llmdv1.ReasoningEffort_REASONING_EFFORT_MINIMAL:
-		return 1024
-	case llmdv1.ReasoningEffort_REASONING_EFFORT_LOW:
-		return 2048
-	case llmdv1.ReasoningEffort_REASONING_EFFORT_MEDIUM:
-		return 8192
-	default:
-		return 16384
-	}
-}
-
 // thinkingOff turns thinking off against the caller's wish, and says why.
 func (r *request) thinkingOff(reason string) error {
 	m := r.call.Model
@@ -137,53 +121,11 @@ func (r *request) thinkingOff(reason string) error {
 		// Said aloud, as some models think unless they are told not to.
 		r.thinking.mode = thinkingDisabled
 	case m.Compat.ForceAdaptiveThinking:
-		return unsupported("reasoning", "reasoning", fmt.Sprintf("%s, and model %q always thinks", reason, m.ID))
+		return adapters.Unsupported("reasoning", "reasoning", fmt.Sprintf("%s, and model %q always thinks", reason, m.ID))
 	}
 	r.effective.ReasoningEffort = llmdv1.ReasoningEffort_REASONING_EFFORT_NONE
 	r.effective.ReasoningDisabledReason = reason
 	return nil
-}
-
-// loopThinks says whether the history may go on with a thinking budget. While
-// results of tools are being handed in, the assistant turn that called them must
-// start with its thinking; a turn that thought once at its beginning need not
-// again before later calls. Earlier turns may lack theirs.
-// https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking#preserving-thinking-blocks.
-func loopThinks(messages []*llmdv1.Message, unsigned bool) bool {
-	i, results := len(messages), false
-	for ; i > 0 && messages[i-1].GetAssistant() == nil; i-- {
-		results = results || messages[i-1].GetToolResult() != nil
-	}
-	if !results {
-		return true
-	}
-	var first, last *llmdv1.AssistantMessage
-	for ; i > 0 && messages[i-1].GetUser() == nil; i-- {
-		if a := messages[i-1].GetAssistant(); a != nil {
-			first = a
-			if last == nil {
-				last = a
-			}
-		}
-	}
-	return startsWithThinking(first, unsigned) || startsWithThinking(last, unsigned)
-}
-
-// startsWithThinking says whether the first block that is sent is thinking.
-func startsWithThinking(a *llmdv1.AssistantMessage, unsigned bool) bool {
-	for _, c := range a.GetContent() {
-		if t := c.GetThinking(); t != nil {
-			b, ok := thinkingOf(t, unsigned)
-			if ok {
-				return b.kind == sendThinking || b.kind == sendRedacted
-			}
-			continue
-		}
-		if c.GetText() == nil || !blank(c.GetText().GetText()) {
-			return false
-		}
-	}
-	return false
 }
 
 // write writes the mode. The display is named only if the caller asked for it:

@@ -1,17 +1,13 @@
 package anthropic
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
+	"github.com/llmd-dev/llmd/adapters/schema"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
-
-// noParameters is the schema of a tool that takes none.
-const noParameters = `{"type":"object","properties":{}}`
 
 // tool is one tool as it is sent.
 type tool struct {
@@ -41,14 +37,16 @@ func (r *request) decideTools() error {
 		}
 		r.tools = append(r.tools, sent)
 	}
-	if len(r.tools) == 0 {
-		if o.ToolMode == llmdv1.ToolMode_TOOL_MODE_REQUIRED {
-			return &adapters.FieldError{Field: "generation.tool_choice", Detail: "there is no such tool to be called"}
-		}
-		r.declareHistory()
+	switch {
+	case len(r.tools) > 0:
+		r.choose()
+	case r.bringsTools():
+		r.choose()
 		return nil
+	default:
+		r.declareHistory()
+		return r.call.NeedsTool()
 	}
-	r.choose()
 	if !r.call.Model.Compat.SupportsEagerToolInputStreaming {
 		r.betas = append(r.betas, betaToolStreaming)
 	}
@@ -79,102 +77,50 @@ func (r *request) choose() {
 	}
 }
 
+// bringsTools says whether the caller's provider options hold a list of tools, such
+// as the API's own. It takes the place of any that is written here, and its tools may
+// be called.
+func (r *request) bringsTools() bool {
+	options := r.call.Generation.GetProviderOptionsJson()[r.call.Model.Provider]
+	members, _ := jsonwire.Members([]byte(options)) // none if it is no object
+	return slices.ContainsFunc(members, func(m jsonwire.Member) bool { return m.Key == "tools" && string(m.Value) != "null" })
+}
+
 // declareHistory names the tools of the history where the caller gives none: the
 // API refuses tool blocks without any tool. They may not be called.
 func (r *request) declareHistory() {
-	var names []string
-	for _, m := range r.call.Context.GetMessages() {
-		for _, c := range m.GetAssistant().GetContent() {
-			if call := c.GetToolCall(); call != nil && !slices.Contains(names, toolName(call.GetName())) {
-				names = append(names, toolName(call.GetName()))
-			}
-		}
-	}
+	names := adapters.HistoryTools(r.call.Context)
 	if len(names) == 0 {
 		return
 	}
 	for _, n := range names {
-		r.tools = append(r.tools, tool{name: n, schema: noParameters})
+		r.tools = append(r.tools, tool{name: n, schema: schema.NoParameters})
 	}
 	r.choice.mode = "none"
 	r.adjust("the tools of the history are declared, and may not be called: the API takes no tool blocks without tools")
 }
 
-// toolName makes a name from another API fit for a tool_use block. Tools that are
-// exposed have fitting names already.
-func toolName(name string) string {
-	fit := func(c rune) rune {
-		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' {
-			return c
-		}
-		return '_'
-	}
-	name = strings.Map(fit, name)
-	if name == "" {
-		return "unknown"
-	}
-	return name[:min(len(name), maxIDLen)]
-}
-
-// tool translates one tool. Strictness that is only preferred is given up quietly.
+// tool translates one tool. The API demands that a schema says that it is one of an
+// object.
 func (r *request) tool(t *llmdv1.Tool) (tool, error) {
-	sent := tool{name: t.GetName(), description: t.GetDescription()}
-	schema, ok := objectSchema(t.GetParametersJsonSchema())
-	if !ok {
-		return tool{}, &adapters.FieldError{Field: r.toolField(t) + ".parameters_json_schema", Detail: "not one JSON object"}
+	rules := adapters.ToolRules{Typed: true, Strict: schema.Claude()}
+	if !r.call.Model.Compat.SupportsStrictTools {
+		rules.NotStrict = "the host has no strict tools"
 	}
-	sent.schema = schema
-	mode := t.GetStrict()
-	if mode != llmdv1.StrictMode_STRICT_MODE_PREFER && mode != llmdv1.StrictMode_STRICT_MODE_REQUIRE {
-		return sent, nil
-	}
-	fault := "the host has no strict tools"
-	if r.call.Model.Compat.SupportsStrictTools {
-		fault = strictFault(schema)
-	}
-	if sent.strict = fault == ""; !sent.strict && mode == llmdv1.StrictMode_STRICT_MODE_REQUIRE {
-		return tool{}, &adapters.CapabilityError{
-			Capability: "strict_tools", Field: r.toolField(t) + ".strict",
-			Detail: fmt.Sprintf("tool %q: %s", t.GetName(), fault),
-		}
-	}
-	return sent, nil
-}
-
-// toolField names a tool as the caller wrote it: the list may have been cut.
-func (r *request) toolField(t *llmdv1.Tool) string {
-	return fmt.Sprintf("generation.context.tools[%d]", slices.Index(r.call.Generation.GetContext().GetTools(), t))
-}
-
-// objectSchema is the caller's schema, which must say that it is one of an object.
-func objectSchema(schema string) (string, bool) {
-	if blank(schema) {
-		return noParameters, true
-	}
-	if !isObject(schema) {
-		return "", false
-	}
-	members, err := jsonwire.Members([]byte(schema))
-	if err != nil {
-		return "", false
-	}
-	if slices.ContainsFunc(members, func(m jsonwire.Member) bool { return m.Key == "type" }) {
-		return schema, true
-	}
-	if len(members) == 0 {
-		return noParameters, true
-	}
-	// Spliced in, so that the caller's own bytes stay as they are.
-	_, rest, _ := strings.Cut(schema, "{")
-	return `{"type":"object",` + rest, true
+	text, strict, err := r.call.ToolSchema(t, rules)
+	return tool{name: t.GetName(), description: t.GetDescription(), schema: text, strict: strict}, err
 }
 
 // writeTools writes the tools in the caller's order, which must be stable from
 // request to request: they begin the cached prefix.
 func (r *request) writeTools(w *jsonwire.Writer) {
-	if len(r.tools) == 0 {
-		return
+	if len(r.tools) > 0 {
+		r.writeToolList(w)
 	}
+	r.choice.write(w)
+}
+
+func (r *request) writeToolList(w *jsonwire.Writer) {
 	compat := &r.call.Model.Compat
 	w.Key("tools")
 	w.BeginArray()
@@ -199,7 +145,6 @@ func (r *request) writeTools(w *jsonwire.Writer) {
 		w.EndObject()
 	}
 	w.EndArray()
-	r.choice.write(w)
 }
 
 // write writes the rule, if there is one.

@@ -1,31 +1,31 @@
 package anthropic
 
-import "github.com/llmd-dev/llmd/adapters/jsonwire"
+import (
+	"github.com/llmd-dev/llmd/adapters/jsonwire"
+	"github.com/llmd-dev/llmd/adapters/turns"
+)
 
 // writeTurns writes the conversation. The last block of the last user turn is
 // marked, so that the next request finds all of this one in the cache.
 func (r *request) writeTurns(w *jsonwire.Writer) {
-	lastUser := len(r.turns) - 1
-	for lastUser >= 0 && r.turns[lastUser].assistant {
-		lastUser--
-	}
+	lastUser := turns.LastUser(r.turns)
 	w.Key("messages")
 	w.BeginArray()
 	for i, t := range r.turns {
 		role := "user"
-		if t.assistant {
+		if t.Assistant {
 			role = "assistant"
 		}
 		w.BeginObject()
 		w.Member("role", role)
 		w.Key("content")
 		w.BeginArray()
-		for j, b := range t.blocks {
+		for j := range t.Blocks {
 			marker := ""
-			if i == lastUser && j == len(t.blocks)-1 {
+			if i == lastUser && j == len(t.Blocks)-1 {
 				marker = r.marker
 			}
-			b.write(w, marker)
+			writeBlock(w, &t.Blocks[j], marker)
 		}
 		w.EndArray()
 		w.EndObject()
@@ -33,59 +33,70 @@ func (r *request) writeTurns(w *jsonwire.Writer) {
 	w.EndArray()
 }
 
-// write writes a block. One of the provider's own keeps its bytes; it stands only
+// writeBlock writes a block. One of the provider's own keeps its bytes; it stands only
 // in assistant turns, where nothing is marked.
-func (b *sentBlock) write(w *jsonwire.Writer, marker string) {
-	if b.kind == sendOpaque {
-		w.RawBytes(b.raw)
+func writeBlock(w *jsonwire.Writer, b *turns.Block, marker string) {
+	if b.Kind == turns.Opaque {
+		w.RawBytes(b.Raw)
 		return
 	}
 	w.BeginObject()
-	switch b.kind {
-	case sendOpaque: // is whole
-	case sendText:
+	switch b.Kind {
+	case turns.Opaque: // is whole
+	case turns.Text:
 		w.Member("type", "text")
-		w.Member("text", b.text)
-		if b.raw != nil {
+		w.Member("text", b.Text)
+		if b.Raw != nil {
 			w.Key("citations")
-			w.RawBytes(b.raw)
+			w.RawBytes(b.Raw)
 		}
-	case sendImage:
-		b.image.write(w)
-	case sendThinking:
+	case turns.Image:
+		writeImage(w, b)
+	case turns.Thinking:
 		w.Member("type", "thinking")
-		w.Member("thinking", b.text)
-		w.Member("signature", b.signature)
-	case sendRedacted:
+		w.Member("thinking", b.Text)
+		w.Member("signature", b.Signature)
+	case turns.Redacted:
 		w.Member("type", "redacted_thinking")
-		w.Member("data", b.signature)
-	case sendCall:
+		w.Member("data", b.Signature)
+	case turns.Call:
 		w.Member("type", "tool_use")
-		w.Member("id", b.id)
-		w.Member("name", b.name)
+		w.Member("id", b.ID)
+		w.Member("name", b.Name)
 		w.Key("input")
-		w.RawBytes(b.raw)
-	case sendResult:
-		b.writeResult(w)
+		w.RawBytes(b.Raw)
+	case turns.Result:
+		writeResult(w, b)
 	}
 	writeMarker(w, marker)
 	w.EndObject()
 }
 
+func writeImage(w *jsonwire.Writer, b *turns.Block) {
+	w.Member("type", "image")
+	w.Key("source")
+	w.BeginObject()
+	w.Member("type", "base64")
+	w.Member("media_type", b.Image.Type)
+	w.Key("data")
+	w.Base64("", b.Image.Data)
+	w.EndObject()
+}
+
 // writeResult says aloud whether the tool failed.
-func (b *sentBlock) writeResult(w *jsonwire.Writer) {
+func writeResult(w *jsonwire.Writer, b *turns.Block) {
 	w.Member("type", "tool_result")
-	w.Member("tool_use_id", b.id)
+	w.Member("tool_use_id", b.ID)
 	w.Key("content")
-	if b.parts == nil {
-		w.String(b.text)
+	if b.Parts == nil {
+		w.String(b.Text)
 	} else {
 		w.BeginArray()
-		for _, p := range b.parts {
-			p.write(w, "")
+		for i := range b.Parts {
+			writeBlock(w, &b.Parts[i], "")
 		}
 		w.EndArray()
 	}
 	w.Key("is_error")
-	w.Bool(b.failed)
+	w.Bool(b.Failed)
 }

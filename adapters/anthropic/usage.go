@@ -4,8 +4,6 @@ import (
 	"math"
 	"strconv"
 
-	"google.golang.org/protobuf/proto"
-
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
@@ -97,7 +95,7 @@ func (u *usage) message() *llmdv1.Usage {
 	total := int64(u.Input.n) + int64(u.Output.n) + int64(u.CacheRead.n) + int64(u.CacheWrite.n)
 	m.TotalTokens = int32(min(total, math.MaxInt32))
 	if t := u.OutputDetails.Thinking; t.set {
-		m.ReasoningTokens = proto.Int32(min(t.n, u.Output.n))
+		m.ReasoningTokens = new(min(t.n, u.Output.n))
 	}
 	return m
 }

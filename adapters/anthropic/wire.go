@@ -49,6 +49,7 @@ func (*Adapter) Constraints(m *profile.Model) adapters.Constraints {
 	return adapters.Constraints{
 		ToolCallIDs:       adapters.IDRule{MaxLen: maxIDLen, WordChars: true},
 		Images:            m.TakesImages(),
+		ImageTypes:        imageTypes(),
 		ErrorResultImages: true,
 		MergeTurns:        true,
 		UserFirst:         true,
@@ -57,6 +58,10 @@ func (*Adapter) Constraints(m *profile.Model) adapters.Constraints {
 		SignatureFormats:  []string{thinkingFormat, redactedFormat},
 		UnsignedThinking:  m.Compat.AllowEmptySignature,
 		ProviderContent:   true,
+		// "The final block in an assistant message cannot be `thinking`" and
+		// "The request body is not valid JSON: no low surrogate in string".
+		AnswerAfterThinking: true,
+		WholeSurrogates:     true,
 	}
 }
 

@@ -3,8 +3,7 @@ package bedrock
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
-	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -60,8 +59,8 @@ func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
 	}
 	e := &d.event
 	*e = event{}
-	if err := jsonwire.Unmarshal(f.Data, e); !readable(err) {
-		return &FrameError{Index: f.Index, Offset: f.Offset, Err: err}
+	if err := adapters.ReadFrame(f, e); err != nil {
+		return err
 	}
 	switch f.Event {
 	case "contentBlockStart":
@@ -90,7 +89,7 @@ func (d *decoder) exception(f frame.Frame) error {
 		OriginalStatus  int    `json:"originalStatusCode"`
 	}
 	facts := adapters.ErrorFacts{API: apiID, Provider: d.provider, Type: f.Event}
-	if err := json.Unmarshal(f.Data, &x); !readable(err) || x.OriginalMessage == "" {
+	if err := json.Unmarshal(f.Data, &x); !adapters.Readable(err) || x.OriginalMessage == "" {
 		return adapters.ErrorFromBody(facts, f.Data)
 	}
 	facts.Message = x.Message
@@ -107,7 +106,7 @@ func (d *decoder) exception(f frame.Frame) error {
 // with their first delta.
 func (d *decoder) startBlock(index int, raw json.RawMessage, sink *adapters.Sink) {
 	var s start
-	if len(raw) == 0 || !readable(json.Unmarshal(raw, &s)) {
+	if len(raw) == 0 || !adapters.Readable(json.Unmarshal(raw, &s)) {
 		return
 	}
 	if s.ToolUse != nil && s.ToolUse.ofClient() {
@@ -149,7 +148,7 @@ func (d *decoder) addDelta(e *event, data []byte, sink *adapters.Sink) {
 	var again struct {
 		Delta json.RawMessage `json:"delta"`
 	}
-	if !readable(json.Unmarshal(data, &again)) {
+	if !adapters.Readable(json.Unmarshal(data, &again)) {
 		return
 	}
 	if strange(again.Delta) != "" {
@@ -226,12 +225,8 @@ func (d *decoder) finish(word string, sink *adapters.Sink) {
 	if d.stopped {
 		return
 	}
-	indexes := make([]int, 0, len(d.open))
-	for i := range d.open {
-		indexes = append(indexes, i)
-	}
-	slices.SortFunc(indexes, func(a, b int) int { return cmp.Compare(d.open[a].key, d.open[b].key) })
-	for _, i := range indexes {
+	inOrder := func(a, b int) int { return cmp.Compare(d.open[a].key, d.open[b].key) }
+	for _, i := range slices.SortedFunc(maps.Keys(d.open), inOrder) {
 		d.endBlock(i, sink)
 	}
 	d.stopped = true
@@ -287,7 +282,7 @@ func (d *decoder) metadata(e *event, sink *adapters.Sink) {
 // whole reads a document in place of a stream: an answer, or else an error.
 func (d *decoder) whole(e *event, f frame.Frame, sink *adapters.Sink) error {
 	var a answer
-	if !readable(json.Unmarshal(f.Data, &a)) || a.Output == nil {
+	if !adapters.Readable(json.Unmarshal(f.Data, &a)) || a.Output == nil {
 		return adapters.ErrorFromBody(adapters.ErrorFacts{API: apiID, Provider: d.provider}, f.Data)
 	}
 	for i, raw := range a.Output.Message.Content {
@@ -301,7 +296,7 @@ func (d *decoder) whole(e *event, f frame.Frame, sink *adapters.Sink) error {
 
 func (d *decoder) wholeBlock(index int, raw json.RawMessage, sink *adapters.Sink) {
 	var b wholeBlock
-	if !readable(json.Unmarshal(raw, &b)) {
+	if !adapters.Readable(json.Unmarshal(raw, &b)) {
 		return
 	}
 	switch {
@@ -358,25 +353,3 @@ func strange(raw json.RawMessage) string {
 	}
 	return ""
 }
-
-// readable lets members of a wrong type go: the others were read.
-func readable(err error) bool {
-	wrong := (*json.UnmarshalTypeError)(nil)
-	return err == nil || errors.As(err, &wrong)
-}
-
-// FrameError means that a frame could not be read. It does not quote it.
-type FrameError struct {
-	// Index is the frame's number, Offset its place in the body.
-	Index  int
-	Offset int64
-	// Err is the cause. Its text may quote a byte of the frame.
-	Err error
-}
-
-func (e *FrameError) Error() string {
-	return fmt.Sprintf("bedrock: frame %d at byte %d is not JSON", e.Index, e.Offset)
-}
-
-// Unwrap gives the cause.
-func (e *FrameError) Unwrap() error { return e.Err }

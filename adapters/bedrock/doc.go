@@ -38,7 +38,8 @@
 // # Reading order
 //
 // wire.go holds what the API says, models.go how models differ. encode.go makes a
-// request from the decisions in options.go, thinking.go, tools.go (strict.go) and
-// history.go (results.go, inputs.go, images.go, prefill.go), and turns.go writes the
-// conversation. decode.go reads an answer, with blocks.go, opaque.go and usage.go.
+// request from the decisions in options.go, thinking.go, tools.go and history.go
+// (inputs.go), and turns.go writes the conversation; what is Anthropic's own API's as
+// well is in package adapters/turns. decode.go reads an answer, with blocks.go,
+// opaque.go and usage.go.
 package bedrock

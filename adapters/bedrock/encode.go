@@ -6,6 +6,7 @@ import (
 
 	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
+	"github.com/llmd-dev/llmd/adapters/turns"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
@@ -23,9 +24,10 @@ type request struct {
 	betas     []string // of Claude
 	tier      string
 	system    string
+	schema    string // of the answer; empty = none
 	tools     []tool
 	choice    choice
-	turns     []turn
+	turns     []turns.Turn
 	marker    string // a cachePoint block as JSON; empty = none
 }
 
@@ -46,15 +48,15 @@ func (*Adapter) Encode(call *adapters.Call) (*adapters.Request, error) {
 			return nil, err
 		}
 	}
-	if s := call.Context.GetSystemPrompt(); !blank(s) {
+	if s := call.Context.GetSystemPrompt(); !turns.Blank(s) {
 		r.system = s
 	}
-	body, err := r.merged(r.body())
+	body, err := call.WithProviderOptions(r.body(), "{}") // that the answer streams is said by the path
 	if err != nil {
 		return nil, err
 	}
 	return &adapters.Request{
-		Path:        "/model/" + escape(wireModel(call.Model)) + "/converse-stream",
+		Path:        "/model/" + escape(call.Model.NameOnWire()) + "/converse-stream",
 		Header:      http.Header{"Content-Type": {"application/json"}, "Accept": {"application/vnd.amazon.eventstream"}},
 		Body:        body,
 		Effective:   r.effective,
@@ -69,7 +71,7 @@ func escape(id string) string {
 	const hex = "0123456789ABCDEF"
 	var b strings.Builder
 	for i := range len(id) {
-		if c := id[i]; wordChar(rune(c)) || c == '.' || c == '~' {
+		if c := id[i]; adapters.WordChar(rune(c)) || c == '.' || c == '~' {
 			b.WriteByte(c)
 		} else {
 			b.Write([]byte{'%', hex[c>>4], hex[c&15]})
@@ -123,18 +125,9 @@ func (r *request) writeInference(w *jsonwire.Writer) {
 		w.Key("maxTokens")
 		w.Int(int64(r.maxTokens))
 	}
-	if s.temperature != nil {
-		w.Key("temperature")
-		w.Float(*s.temperature)
-	}
-	if s.topP != nil {
-		w.Key("topP")
-		w.Float(*s.topP)
-	}
-	if len(s.stop) > 0 {
-		w.Key("stopSequences")
-		writeStrings(w, s.stop)
-	}
+	w.FloatIf("temperature", s.temperature)
+	w.FloatIf("topP", s.topP)
+	w.StringsIf("stopSequences", s.stop)
 	w.EndObject()
 }
 
@@ -147,18 +140,14 @@ func (r *request) writeModelFields(w *jsonwire.Writer) {
 	w.BeginObject()
 	r.thinking.write(w)
 	r.sampling.writeTopK(w, r.traits.family)
-	if len(r.betas) > 0 {
-		w.Key("anthropic_beta")
-		writeStrings(w, r.betas)
-	}
+	w.StringsIf("anthropic_beta", r.betas)
 	w.EndObject()
 }
 
 // writeOutput asks for an answer in the form of a schema, which goes as text.
 // https://docs.aws.amazon.com/bedrock/latest/userguide/structured-output.html.
 func (r *request) writeOutput(w *jsonwire.Writer) {
-	schema := r.call.Generation.GetConfig().GetOutputJsonSchema()
-	if schema == "" {
+	if r.schema == "" {
 		return
 	}
 	w.Key("outputConfig")
@@ -170,7 +159,7 @@ func (r *request) writeOutput(w *jsonwire.Writer) {
 	w.BeginObject()
 	w.Key("jsonSchema")
 	w.BeginObject()
-	w.Member("schema", schema)
+	w.Member("schema", r.schema)
 	w.EndObject()
 	w.EndObject()
 	w.EndObject()
@@ -199,38 +188,4 @@ func writeText(w *jsonwire.Writer, text string) {
 	w.BeginObject()
 	w.Member("text", text)
 	w.EndObject()
-}
-
-func writeStrings(w *jsonwire.Writer, list []string) {
-	w.BeginArray()
-	for _, s := range list {
-		w.String(s)
-	}
-	w.EndArray()
-}
-
-// merged lays the caller's provider options over the body. That the answer streams is
-// said by the path.
-func (r *request) merged(body []byte) ([]byte, error) {
-	provider := r.call.Model.Provider
-	options := r.call.Generation.GetProviderOptionsJson()[provider]
-	if options == "" {
-		return body, nil
-	}
-	body, err := jsonwire.Merge(body, []byte(options))
-	if err != nil {
-		return nil, &adapters.FieldError{
-			Field:  "generation.provider_options_json[" + provider + "]",
-			Detail: "not one JSON object",
-		}
-	}
-	return body, nil
-}
-
-// blank says whether the API would refuse a text as empty.
-func blank(s string) bool { return strings.TrimSpace(s) == "" }
-
-// wordChar says whether a letter may stand in the name of a tool.
-func wordChar(c rune) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
 }

@@ -51,7 +51,7 @@ func (s *setup) encode(t testing.TB) (*adapters.Request, error) {
 	t.Helper()
 	o, err := adapters.Negotiate(s.g, s.g.GetContext(), s.m)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	before := proto.Clone(s.g)
 	r, err := New().Encode(&adapters.Call{Generation: s.g, Context: s.g.GetContext(), Model: s.m, Options: o})
@@ -141,7 +141,7 @@ func TestEncode(t *testing.T) {
 		"nova's top_k":   {model: nova2, with: func(s *setup) { s.g.Config.TopK = proto.Int32(20) }, want: `{"additionalModelRequestFields":{"inferenceConfig":{"topK":20}},` + hi + `}`},
 		"schema": {
 			model: sonnet5, with: func(s *setup) { s.g.Config.OutputJsonSchema = `{"type": "object"}` },
-			want: `{"outputConfig":{"textFormat":{"type":"json_schema","structure":{"jsonSchema":{"schema":"{\"type\": \"object\"}"}}}},` + hi + `}`,
+			want: `{"outputConfig":{"textFormat":{"type":"json_schema","structure":{"jsonSchema":{"schema":"{\"type\": \"object\",\"additionalProperties\":false}"}}}},` + hi + `}`,
 		},
 		"tier": {model: "openai.gpt-oss-120b-1:0", with: func(s *setup) {
 			s.m.Compat.SupportsServiceTier, s.g.Config.ServiceTier = true, llmdv1.ServiceTier_SERVICE_TIER_FLEX
@@ -185,7 +185,7 @@ func TestEncode(t *testing.T) {
 		"strict": {
 			model: sonnet5, with: func(s *setup) {
 				s.m.Compat.SupportsStrictMode = true
-				s.tool("f", `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}`)
+				s.tool("f", `{"properties":{"a":{"type":"string"}},"required":["a"]}`)
 				s.g.Context.Tools[0].Strict = llmdv1.StrictMode_STRICT_MODE_REQUIRE
 			},
 			want: `{"toolConfig":{"tools":[{"toolSpec":{"name":"f","inputSchema":{"json":{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}},"strict":true}}]},` + hi + `}`,
@@ -193,9 +193,10 @@ func TestEncode(t *testing.T) {
 		"strict if possible": {
 			model: sonnet5, with: func(s *setup) {
 				s.m.Compat.SupportsStrictMode = true
-				withTool(s)
+				s.tool("f", `{"type":"object","properties":{"a":{"oneOf":[]}}}`)
 				s.g.Context.Tools[0].Strict = llmdv1.StrictMode_STRICT_MODE_PREFER
-			}, want: `{` + tools + `},` + hi + `}`,
+			},
+			want: `{"toolConfig":{"tools":[{"toolSpec":{"name":"f","inputSchema":{"json":{"type":"object","properties":{"a":{"oneOf":[]}}}}}}]},` + hi + `}`,
 		},
 
 		"cache": {

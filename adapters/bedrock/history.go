@@ -1,192 +1,141 @@
 package bedrock
 
 import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
 	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/jsonwire"
+	"github.com/llmd-dev/llmd/adapters/media"
+	"github.com/llmd-dev/llmd/adapters/turns"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
-// emptyText stands where the API demands a text and there is none.
+// emptyText stands where the API demands a text and there is none. It is part of prompt
+// prefixes, so it never changes.
 const emptyText = "<empty>"
 
-// turn is one message on the wire.
-type turn struct {
-	assistant bool
-	blocks    []sentBlock
-	// results and moved stand before the other blocks of a user turn: all results
-	// first, then the images that cannot stand in them.
-	results, moved []sentBlock
-}
+// imageTypes: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ImageBlock.html.
+func imageTypes() []string { return []string{"image/jpeg", "image/png", "image/gif", "image/webp"} }
 
-// sentKind is the type of a block on the wire.
-type sentKind uint8
-
-const (
-	sendText sentKind = iota
-	sendImage
-	sendThinking
-	sendRedacted
-	sendCall
-	sendResult
-	sendOpaque
-)
-
-// sentBlock is a content block on the wire.
-type sentBlock struct {
-	kind sentKind
-	// text is that of a text or thinking block.
-	text string
-	// signature of thinking; of redacted thinking, the ciphertext in base64.
-	signature string
-	// id of a call, also in its result; name of a call.
-	id, name string
-	// raw is JSON: a call's input, an opaque block, the citations of a text.
-	raw   []byte
-	image image
-	// parts are the blocks of a result.
-	parts []sentBlock
-	// failed: the result is that of a tool that failed.
-	failed bool
+// rules are what the API and the model want of turns.
+func (r *request) rules() *turns.Rules {
+	return &turns.Rules{
+		Empty:       emptyText,
+		Images:      media.Takes{Types: imageTypes()},
+		ErrorImages: r.traits.family != claude,
+		Thinking:    r.thought,
+		Input:       r.input,
+		Replays:     r.replays,
+		Citations:   citations,
+		Settle:      settle,
+	}
 }
 
 // decideTurns turns the conversation into turns that alternate.
 func (r *request) decideTurns() error {
-	for i, m := range r.call.Context.GetMessages() {
-		var err error
-		switch {
-		case m.GetUser() != nil:
-			err = r.user(i, m.GetUser())
-		case m.GetToolResult() != nil:
-			err = r.result(i, m.GetToolResult())
-		case m.GetAssistant() != nil:
-			err = r.assistant(i, m.GetAssistant())
-		}
-		if err != nil {
-			return err
-		}
-	}
-	for i := range r.turns {
-		t := &r.turns[i]
-		t.blocks = append(append(t.results, t.moved...), t.blocks...)
-		if len(t.blocks) == 0 {
-			// Leaving a blank user turn out would break the alternation.
-			t.blocks = []sentBlock{{kind: sendText, text: emptyText}}
-			r.remarks = append(r.remarks, &llmdv1.Diagnostic{Code: "user.blank", Message: "a blank user turn is sent as \"" + emptyText + "\""})
-		}
+	var err error
+	if r.turns, r.remarks, err = turns.Build(r.call, r.rules()); err != nil {
+		return err
 	}
 	return r.decidePrefill()
 }
 
-// turn is the one that a message of this role belongs to. Results and the user's
-// words after them are one turn of the user.
-func (r *request) turn(assistant bool) *turn {
-	if n := len(r.turns); n > 0 && r.turns[n-1].assistant == assistant {
-		return &r.turns[n-1]
+// thought decides how thinking goes back. Claude wants its signature, else it gets
+// text that anyone may write; other makers take it without.
+func (r *request) thought(t *llmdv1.ThinkingContent) (turns.Block, bool) {
+	signature := string(t.GetSignature().GetData())
+	switch format := t.GetSignature().GetFormat(); {
+	case format == redactedFormat && signature != "":
+		return turns.Block{Kind: turns.Redacted, Signature: signature}, true
+	case format == reasoningFormat && signature != "":
+		return turns.Block{Kind: turns.Thinking, Text: t.GetThinking(), Signature: signature}, true
+	case turns.Blank(t.GetThinking()):
+		return turns.Block{}, false
+	case r.traits.family != claude:
+		return turns.Block{Kind: turns.Thinking, Text: t.GetThinking()}, true
 	}
-	r.turns = append(r.turns, turn{assistant: assistant})
-	return &r.turns[len(r.turns)-1]
+	return turns.Block{Kind: turns.Text, Text: t.GetThinking()}, true
 }
 
-// user adds what the user said. The API refuses blank texts.
-func (r *request) user(i int, m *llmdv1.UserMessage) error {
-	t := r.turn(false)
-	for j, c := range m.GetContent() {
-		switch {
-		case c.GetText() != nil:
-			if text := c.GetText().GetText(); !blank(text) {
-				t.blocks = append(t.blocks, sentBlock{kind: sendText, text: text})
-			}
-		case c.GetImage() != nil:
-			img, err := imageOf(c.GetImage(), blockField(i, "user", j))
-			if err != nil {
-				return err
-			}
-			t.blocks = append(t.blocks, sentBlock{kind: sendImage, image: img})
-		}
-	}
-	return nil
-}
-
-// assistant adds an answer. An interrupted one may have nothing to send.
-func (r *request) assistant(i int, m *llmdv1.AssistantMessage) error {
-	content := m.GetContent()
-	var blocks []sentBlock
-	for j, c := range content {
-		b, ok, err := r.assistantBlock(i, j, c)
-		if err != nil {
-			return err
-		}
-		if ok && b.kind == sendText && j+1 < len(content) {
-			b.raw = citations(content[j+1].GetProviderContent())
-		}
-		if ok {
-			blocks = append(blocks, b)
-		}
-	}
-	if len(blocks) > 0 {
-		t := r.turn(true)
-		t.blocks = append(t.blocks, blocks...)
-	}
-	return nil
-}
-
-// assistantBlock translates one block; false = it is not sent.
-func (r *request) assistantBlock(i, j int, c *llmdv1.AssistantContent) (sentBlock, bool, error) {
-	switch {
-	case c.GetText() != nil:
-		text := c.GetText().GetText()
-		return sentBlock{kind: sendText, text: text}, !blank(text), nil
-	case c.GetThinking() != nil:
-		b, ok := thinkingOf(c.GetThinking(), r.traits.family)
-		return b, ok, nil
-	case c.GetToolCall() != nil:
-		call := c.GetToolCall()
-		return sentBlock{kind: sendCall, id: call.GetId(), name: toolName(call.GetName()), raw: r.input(i, j, call)}, true, nil
-	case c.GetProviderContent() != nil:
-		return r.opaque(i, j, c.GetProviderContent())
-	}
-	return sentBlock{}, false, nil
-}
-
-// opaque sends a block of the provider's own as it came. Citations go back around
+// replays: blocks of the provider's own go back as they came. Citations go back around
 // the text before them; an image does not go back at all: only users may send some.
 // https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Message.html.
-func (r *request) opaque(i, j int, p *llmdv1.ProviderContent) (sentBlock, bool, error) {
+func (r *request) replays(i, j int, p *llmdv1.ProviderContent) bool {
 	switch p.GetType() {
 	case citationsKind:
-		return sentBlock{}, false, nil
+		return false
 	case imageKind:
 		r.change(i, j, llmdv1.HandoffAction_HANDOFF_ACTION_DROPPED, "provider_content.image", "the API takes no images in assistant turns")
-		return sentBlock{}, false, nil
+		return false
 	}
-	if !isObject(string(p.GetRawJson())) {
-		return sentBlock{}, false, &adapters.FieldError{
-			Field: blockField(i, "assistant", j) + ".provider_content.raw_json", Detail: "not one JSON object",
-		}
-	}
-	return sentBlock{kind: sendOpaque, raw: p.GetRawJson()}, true, nil
+	return true
 }
 
 // change reports what had to be changed beyond the hand-off.
 func (r *request) change(i, j int, action llmdv1.HandoffAction, rule, detail string) {
 	block := int32(j)
 	r.changes = append(r.changes, &llmdv1.HandoffChange{
-		MessageIndex: int32(i), ContentIndex: &block, Action: action, Rule: rule, Detail: detail,
+		MessageIndex: int32(r.call.Origin(i)), ContentIndex: &block, Action: action, Rule: rule, Detail: detail,
 	})
 }
 
-// thinkingOf decides how thinking goes back. Claude wants its signature, else it gets
-// text that anyone may write; other makers take it without.
-func thinkingOf(t *llmdv1.ThinkingContent, f family) (sentBlock, bool) {
-	signature := string(t.GetSignature().GetData())
-	switch format := t.GetSignature().GetFormat(); {
-	case format == redactedFormat && signature != "":
-		return sentBlock{kind: sendRedacted, signature: signature}, true
-	case format == reasoningFormat && signature != "":
-		return sentBlock{kind: sendThinking, text: t.GetThinking(), signature: signature}, true
-	case blank(t.GetThinking()):
-		return sentBlock{}, false
-	case f != claude:
-		return sentBlock{kind: sendThinking, text: t.GetThinking()}, true
+// citations are those of provider content that follows a text, as a JSON array; nil =
+// none.
+func citations(p *llmdv1.ProviderContent) []byte {
+	if p.GetType() != citationsKind || !json.Valid(p.GetRawJson()) {
+		return nil
 	}
-	return sentBlock{kind: sendText, text: t.GetThinking()}, true
+	list := member(member(p.GetRawJson(), citationsKind), "citations")
+	if len(list) == 0 || list[0] != '[' {
+		return nil
+	}
+	return list
+}
+
+// member is the value of an object's member; nil if there is none.
+func member(object []byte, key string) []byte {
+	members, _ := jsonwire.Members(object) // none if it is no object
+	for _, m := range members {
+		if m.Key == key {
+			return m.Value
+		}
+	}
+	return nil
+}
+
+// settle leaves blank texts out of a result, which even if empty needs some text.
+// https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolResultBlock.html.
+func settle(b *turns.Block) {
+	b.Parts = slices.DeleteFunc(b.Parts, func(p turns.Block) bool { return p.Kind == turns.Text && turns.Blank(p.Text) })
+	if len(b.Parts) == 0 {
+		b.Parts = []turns.Block{{Kind: turns.Text, Text: emptyText}}
+	}
+}
+
+// decidePrefill looks at an assistant turn at the end, which only some models go on
+// with; see traits.prefills for those that never do.
+// https://docs.aws.amazon.com/bedrock/latest/userguide/claude-messages-extended-thinking.html.
+func (r *request) decidePrefill() error {
+	t := turns.Prefill(r.turns)
+	if t == nil {
+		return nil
+	}
+	why := ""
+	switch {
+	case !r.traits.prefills(), r.adaptive():
+		why = fmt.Sprintf("model %q does not continue an assistant turn", r.call.Model.ID)
+	case r.thinking.claudes():
+		why = "beside thinking Claude does not continue an assistant turn"
+	case r.call.Generation.GetConfig().GetOutputJsonSchema() != "":
+		why = "beside an output schema an assistant turn is not continued"
+	}
+	if why != "" {
+		return adapters.Unsupported("prefill", fmt.Sprintf("context.messages[%d]", turns.LastMessage(r.call)), why)
+	}
+	if change := t.Trim(r.call); change != nil {
+		r.changes = append(r.changes, change)
+	}
+	return nil
 }

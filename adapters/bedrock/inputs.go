@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
+	"github.com/llmd-dev/llmd/adapters/turns"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
@@ -14,7 +15,7 @@ import (
 // https://github.com/anomalyco/opencode/pull/46296.
 func (r *request) input(i, j int, call *llmdv1.ToolCall) []byte {
 	text := call.GetArgumentsJson()
-	if blank(text) {
+	if turns.Blank(text) {
 		return []byte("{}")
 	}
 	s := stripper{}

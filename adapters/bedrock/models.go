@@ -42,8 +42,8 @@ func traitsOf(m *profile.Model) traits {
 			best = t
 		}
 	}
-	best.government = strings.HasPrefix(wireModel(m), "us-gov.") ||
-		strings.HasPrefix(wireModel(m), "arn:aws-us-gov:") || strings.Contains(m.BaseURL, "us-gov-")
+	best.government = strings.HasPrefix(m.NameOnWire(), "us-gov.") ||
+		strings.HasPrefix(m.NameOnWire(), "arn:aws-us-gov:") || strings.Contains(m.BaseURL, "us-gov-")
 	return best
 }
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/llmd-dev/llmd/adapters/jsonstream"
+	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
 )
 
@@ -119,7 +119,7 @@ func (o *opaque) assemble() (kind string, block []byte) {
 		input := inner.member("input")
 		if input.kind != '{' {
 			text := strings.Join(input.pieces, "")
-			*input = opaque{kind: '-', raw: wholeObject(text)}
+			*input = opaque{kind: '-', raw: adapters.WholeObject(text)}
 		}
 	case "toolResult":
 		if content := inner.member("content"); content.kind == 0 {
@@ -157,19 +157,6 @@ func (o *opaque) write(w *jsonwire.Writer, key string) {
 	default:
 		w.RawBytes(o.raw)
 	}
-}
-
-// wholeObject is the text as it is if it is an object, else what can be read of it: a
-// broken block could never be sent back.
-func wholeObject(text string) json.RawMessage {
-	text = jsonwire.Clean(text)
-	if blank(text) {
-		return json.RawMessage("{}")
-	}
-	if isObject(text) {
-		return json.RawMessage(text)
-	}
-	return json.RawMessage(jsonstream.Repair([]byte(text)).JSON)
 }
 
 // joinBase64 joins pieces that were encoded each for itself. One piece keeps its

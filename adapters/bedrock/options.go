@@ -1,12 +1,12 @@
 package bedrock
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
+	"github.com/llmd-dev/llmd/adapters/turns"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
@@ -28,30 +28,22 @@ type sampling struct {
 	stop              []string
 }
 
-// unsupported refuses an explicit value; field stands below "generation.".
-func unsupported(capability, field, detail string) error {
-	return &adapters.CapabilityError{Capability: capability, Field: "generation." + field, Detail: detail}
-}
-
 // decideUnsupported refuses what Converse has no field for.
 func (r *request) decideUnsupported() error {
-	c := r.call.Generation.GetConfig()
-	switch {
-	case c != nil && c.Seed != nil:
-		return unsupported("seed", "config.seed", "Converse has no seed")
-	case c.GetVerbosity() != llmdv1.Verbosity_VERBOSITY_UNSPECIFIED:
-		return unsupported("verbosity", "config.verbosity", "Converse has no verbosity")
+	if err := r.call.Refuse("Converse", "seed", "verbosity"); err != nil {
+		return err
 	}
-	if s := c.GetOutputJsonSchema(); s != "" && !isObject(s) {
-		return &adapters.FieldError{Field: "generation.config.output_json_schema", Detail: "not one JSON object"}
+	var err error
+	if r.schema, err = r.call.ClosedOutputSchema(); err != nil {
+		return err
 	}
 	// The one place for an end user's id is what invocation logs are filtered by.
 	// https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html.
 	user := r.call.Generation.GetUser()
 	if len(user) > maxMetadata || strings.ContainsFunc(user, func(c rune) bool {
-		return !wordChar(c) && !strings.ContainsRune(" \t\n\r\v\f:@$#=/+,.", c)
+		return !adapters.WordChar(c) && !strings.ContainsRune(" \t\n\r\v\f:@$#=/+,.", c)
 	}) {
-		return unsupported("user", "user", "requestMetadata takes at most 256 letters, digits, spaces and :_@$#=/+,-.")
+		return adapters.Unsupported("user", "user", "requestMetadata takes at most 256 letters, digits, spaces and :_@$#=/+,-.")
 	}
 	return nil
 }
@@ -68,7 +60,7 @@ func (r *request) decideTier() error {
 		return nil
 	}
 	if !r.call.Model.Compat.SupportsServiceTier {
-		return unsupported("service_tier", "config.service_tier", fmt.Sprintf("model %q has the default tier alone", r.call.Model.ID))
+		return adapters.Unsupported("service_tier", "config.service_tier", fmt.Sprintf("model %q has the default tier alone", r.call.Model.ID))
 	}
 	return nil
 }
@@ -80,7 +72,7 @@ func (r *request) decideCache() error {
 	long := o.Retention == llmdv1.CacheRetention_CACHE_RETENTION_LONG
 	canLong := r.traits.cachesLong() && r.call.Model.Compat.SupportsLongCacheRetention
 	if long && !canLong && o.RetentionExplicit {
-		return unsupported("cache_retention", "cache.retention", fmt.Sprintf("no cache is kept for an hour for model %q", r.call.Model.ID))
+		return adapters.Unsupported("cache_retention", "cache.retention", fmt.Sprintf("no cache is kept for an hour for model %q", r.call.Model.ID))
 	}
 	switch {
 	case o.Retention == llmdv1.CacheRetention_CACHE_RETENTION_NONE, !r.traits.caches():
@@ -134,15 +126,19 @@ func (r *request) checkSampling(c *llmdv1.GenerationConfig) error {
 	model := fmt.Sprintf("model %q takes no sampling parameters", r.call.Model.ID)
 	switch {
 	case c.Temperature != nil && !sampled:
-		return unsupported("temperature", "config.temperature", model)
+		return adapters.Unsupported("temperature", "config.temperature", model)
 	case c.TopP != nil && !sampled:
-		return unsupported("top_p", "config.top_p", model)
+		return adapters.Unsupported("top_p", "config.top_p", model)
 	case c.TopK != nil && !sampled:
-		return unsupported("top_k", "config.top_k", model)
+		return adapters.Unsupported("top_k", "config.top_k", model)
 	case c.GetTemperature() > maxTemperature:
-		return unsupported("temperature", "config.temperature", "Converse takes a temperature of at most 1")
+		return adapters.Unsupported("temperature", "config.temperature", "Converse takes a temperature of at most 1")
 	case c.TopK != nil && r.traits.family != claude && r.traits.family != nova:
-		return unsupported("top_k", "config.top_k", "Converse has no top_k, and none is known for this model")
+		return adapters.Unsupported("top_k", "config.top_k", "Converse has no top_k, and none is known for this model")
+	case c.Temperature != nil && c.TopP != nil && r.traits.family == claude && r.traits.atLeast(4, 1) &&
+		(!r.thinking.claudes() || *c.Temperature == defaultTemperature):
+		// https://docs.anthropic.com/en/docs/about-claude/models/migrating-to-claude-4
+		return adapters.Unsupported("top_p", "config.top_p", "the model takes a temperature or a top_p, not both")
 	}
 	return nil
 }
@@ -154,21 +150,21 @@ func (r *request) checkBesideThinking(c *llmdv1.GenerationConfig) error {
 	high := r.thinking.mode == thinkingNovaHigh
 	switch {
 	case r.thinking.claudes() && c.TopP != nil && *c.TopP < minThinkingTopP:
-		return unsupported("top_p", "config.top_p", "beside thinking Claude takes a top_p of at least 0.95")
+		return adapters.Unsupported("top_p", "config.top_p", "beside thinking Claude takes a top_p of at least 0.95")
 	case r.thinking.claudes() && c.TopK != nil, high && c.TopK != nil:
-		return unsupported("top_k", "config.top_k", "beside thinking the model takes no top_k")
+		return adapters.Unsupported("top_k", "config.top_k", "beside thinking the model takes no top_k")
 	case high && c.TopP != nil:
-		return unsupported("top_p", "config.top_p", "beside high reasoning effort Nova takes no top_p")
+		return adapters.Unsupported("top_p", "config.top_p", "beside high reasoning effort Nova takes no top_p")
 	case high && c.MaxOutputTokens != nil:
-		return unsupported("max_output_tokens", "config.max_output_tokens", "beside high reasoning effort Nova takes no limit")
+		return adapters.Unsupported("max_output_tokens", "config.max_output_tokens", "beside high reasoning effort Nova takes no limit")
 	}
 	return nil
 }
 
 func (r *request) checkStops(c *llmdv1.GenerationConfig) error {
 	for i, s := range c.GetStopSequences() {
-		if s == "" || r.traits.family == claude && blank(s) {
-			return unsupported("stop_sequences", fmt.Sprintf("config.stop_sequences[%d]", i), "the model takes no stop sequence that is empty or only white space")
+		if s == "" || r.traits.family == claude && turns.Blank(s) {
+			return adapters.Unsupported("stop_sequences", fmt.Sprintf("config.stop_sequences[%d]", i), "the model takes no stop sequence that is empty or only white space")
 		}
 	}
 	return nil
@@ -190,9 +186,4 @@ func (s *sampling) writeTopK(w *jsonwire.Writer, f family) {
 		w.Key("top_k")
 		w.Int(int64(*s.topK))
 	}
-}
-
-// isObject says whether text is one JSON object and can be written as it is.
-func isObject(text string) bool {
-	return strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") && json.Valid([]byte(text))
 }

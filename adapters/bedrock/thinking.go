@@ -9,13 +9,6 @@ import (
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
-const (
-	// minBudget is the least thinking budget that Claude takes.
-	minBudget = 1024
-	// answerRoom is what a budget that must shrink leaves for the answer.
-	answerRoom = 1024
-)
-
 // Features of Claude that must be asked for. Each is named only beside what it allows.
 const (
 	betaInterleaved = "interleaved-thinking-2025-05-14"
@@ -56,12 +49,15 @@ func (t *thinking) claudes() bool { return t.mode == thinkingBudget || t.mode ==
 func (r *request) decideThinking() error {
 	o, m := r.call.Options, r.call.Model
 	switch {
-	case o.Thinking == adapters.ThinkingDefault, o.Thinking == adapters.ThinkingOff && o.BudgetTokens == 0 && !m.Reasoning:
+	case o.Thinking == adapters.ThinkingDefault:
+		if o.Summary {
+			r.adjust("reasoning.include_summary is of no use without an effort: thoughts are shown by the field that asks for them")
+		}
 		return nil
-	case o.BudgetTokens > 0 && o.Thinking == adapters.ThinkingOff:
-		return unsupported("reasoning_budget", "reasoning.budget_tokens", "a thinking budget is of no use without thinking")
+	case o.Thinking == adapters.ThinkingOff && !m.Reasoning:
+		return nil
 	case o.BudgetTokens > 0 && (r.traits.family != claude || r.adaptive()):
-		return unsupported("reasoning_budget", "reasoning.budget_tokens", fmt.Sprintf("model %q takes no thinking budget", m.ID))
+		return adapters.Unsupported("reasoning_budget", "reasoning.budget_tokens", fmt.Sprintf("model %q takes no thinking budget", m.ID))
 	}
 	switch r.traits.family {
 	case claude:
@@ -77,7 +73,7 @@ func (r *request) decideThinking() error {
 
 // cannotThink refuses a wish that the model has no words for.
 func (r *request) cannotThink(why string) error {
-	return unsupported("reasoning_effort", "reasoning.effort", fmt.Sprintf("model %q: %s", r.call.Model.ID, why))
+	return adapters.Unsupported("reasoning_effort", "reasoning.effort", fmt.Sprintf("model %q: %s", r.call.Model.ID, why))
 }
 
 // adaptive: by its name, or because the configuration says so.
@@ -95,8 +91,8 @@ func (r *request) decideClaude() error {
 	case o.Thinking == adapters.ThinkingOff:
 		r.thinking.mode = thinkingDisabled
 		return nil
-	case o.BudgetTokens > 0 && o.BudgetTokens < minBudget:
-		return unsupported("reasoning_budget", "reasoning.budget_tokens", "the least thinking budget is 1,024 tokens")
+	case o.BudgetTokens > 0 && o.BudgetTokens < adapters.MinBudget:
+		return adapters.Unsupported("reasoning_budget", "reasoning.budget_tokens", "the least thinking budget is 1,024 tokens")
 	case r.choice.forced():
 		return r.thinkingOff("Claude does not think beside a forced tool choice")
 	}
@@ -120,7 +116,7 @@ func (r *request) decideClaude() error {
 func (r *request) decideSummary() error {
 	r.thinking.summary = r.call.Options.Summary && !r.traits.government
 	if r.call.Options.Summary && r.traits.government && r.traits.bindsThinking() {
-		return unsupported("reasoning_summary", "reasoning.include_summary", "in GovCloud the model does not show its thinking")
+		return adapters.Unsupported("reasoning_summary", "reasoning.include_summary", "in GovCloud the model does not show its thinking")
 	}
 	return nil
 }
@@ -148,7 +144,7 @@ func (r *request) decideNova() error {
 		r.thinking.mode = thinkingNovaOff
 		return nil
 	case r.call.Options.Summary:
-		return unsupported("reasoning_summary", "reasoning.include_summary", "Nova does not show its thinking")
+		return adapters.Unsupported("reasoning_summary", "reasoning.include_summary", "Nova does not show its thinking")
 	}
 	r.thinking.mode, r.thinking.effort = thinkingNova, r.effort()
 	if r.thinking.effort == "high" {
@@ -182,30 +178,24 @@ func (r *request) decideGPT() error {
 // decideBudget finds a budget within the output limit, which counts thinking and is
 // never raised.
 func (r *request) decideBudget() error {
-	if !loopThinks(r.call.Context.GetMessages()) {
+	if !r.rules().LoopThinks(r.call.Context.GetMessages()) {
 		return r.thinkingOff("Claude does not think after a tool call that was made without thinking")
 	}
 	if r.maxTokens == 0 {
 		r.maxTokens = fallbackMaxTokens
 		r.effective.MaxOutputTokens = r.maxTokens
 	}
-	// A budget that the caller named is kept while it is valid at all, a default one
-	// only while it leaves room for an answer.
 	want := r.call.Options.BudgetTokens
-	fits := want > 0 && want < r.maxTokens
-	if want == 0 {
-		want = defaultBudget(r.call.Options.Effort)
-		fits = want <= r.maxTokens-answerRoom
+	named := want > 0
+	if !named {
+		want = adapters.DefaultBudget(r.call.Options.Effort)
 	}
-	budget := want
-	if !fits {
-		budget = max(minBudget, r.maxTokens-answerRoom)
+	budget, note := adapters.FitBudget(want, r.maxTokens, named)
+	if budget == 0 {
+		return r.thinkingOff(note)
 	}
-	if budget >= r.maxTokens {
-		return r.thinkingOff(fmt.Sprintf("an output limit of %d tokens leaves no room for the least thinking budget, 1,024 tokens", r.maxTokens))
-	}
-	if budget != want {
-		r.adjust(fmt.Sprintf("the thinking budget is %d tokens instead of %d, to fit the output limit of %d", budget, want, r.maxTokens))
+	if note != "" {
+		r.adjust(note)
 	}
 	r.thinking.mode, r.thinking.budget = thinkingBudget, budget
 	if len(r.tools) > 0 && r.traits.interleaves() {
@@ -213,21 +203,6 @@ func (r *request) decideBudget() error {
 		r.betas = append(r.betas, betaInterleaved)
 	}
 	return nil
-}
-
-// defaultBudget is the budget for an effort. Efforts above high get no more, as
-// models differ in what they take.
-func defaultBudget(e llmdv1.ReasoningEffort) int32 {
-	switch e {
-	case llmdv1.ReasoningEffort_REASONING_EFFORT_MINIMAL:
-		return 1024
-	case llmdv1.ReasoningEffort_REASONING_EFFORT_LOW:
-		return 2048
-	case llmdv1.ReasoningEffort_REASONING_EFFORT_MEDIUM:
-		return 8192
-	default:
-		return 16384
-	}
 }
 
 // thinkingOff turns Claude's thinking off against the caller's wish, and says why.
@@ -238,55 +213,13 @@ func (r *request) thinkingOff(reason string) error {
 		// Said aloud, as some models think unless they are told not to.
 		r.thinking = thinking{mode: thinkingDisabled}
 	case r.adaptive():
-		return unsupported("reasoning", "reasoning", fmt.Sprintf("%s, and model %q always thinks", reason, m.ID))
+		return adapters.Unsupported("reasoning", "reasoning", fmt.Sprintf("%s, and model %q always thinks", reason, m.ID))
 	default:
 		r.thinking = thinking{}
 	}
 	r.effective.ReasoningEffort = llmdv1.ReasoningEffort_REASONING_EFFORT_NONE
 	r.effective.ReasoningDisabledReason = reason
 	return nil
-}
-
-// loopThinks says whether the history may go on with a thinking budget. While
-// results of tools are being handed in, the assistant turn that called them must
-// start with its thinking; a turn that thought once at its beginning need not again
-// before later calls. Earlier turns may lack theirs.
-// https://docs.aws.amazon.com/bedrock/latest/userguide/claude-messages-extended-thinking.html.
-func loopThinks(messages []*llmdv1.Message) bool {
-	i, results := len(messages), false
-	for ; i > 0 && messages[i-1].GetAssistant() == nil; i-- {
-		results = results || messages[i-1].GetToolResult() != nil
-	}
-	if !results {
-		return true
-	}
-	var first, last *llmdv1.AssistantMessage
-	for ; i > 0 && messages[i-1].GetUser() == nil; i-- {
-		if a := messages[i-1].GetAssistant(); a != nil {
-			first = a
-			if last == nil {
-				last = a
-			}
-		}
-	}
-	return startsWithThinking(first) || startsWithThinking(last)
-}
-
-// startsWithThinking says whether the first block that is sent is thinking.
-func startsWithThinking(a *llmdv1.AssistantMessage) bool {
-	for _, c := range a.GetContent() {
-		if t := c.GetThinking(); t != nil {
-			b, ok := thinkingOf(t, claude)
-			if ok {
-				return b.kind == sendThinking || b.kind == sendRedacted
-			}
-			continue
-		}
-		if c.GetText() == nil || !blank(c.GetText().GetText()) {
-			return false
-		}
-	}
-	return false
 }
 
 // write writes the wish as the model's own API has it.

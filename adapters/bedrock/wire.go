@@ -1,7 +1,6 @@
 package bedrock
 
 import (
-	"cmp"
 	"encoding/json"
 
 	"github.com/llmd-dev/llmd/adapters"
@@ -47,6 +46,7 @@ func (*Adapter) Constraints(m *profile.Model) adapters.Constraints {
 	return adapters.Constraints{
 		ToolCallIDs:       adapters.IDRule{MaxLen: maxIDLen, WordChars: true},
 		Images:            m.TakesImages(),
+		ImageTypes:        imageTypes(),
 		ErrorResultImages: true,
 		MergeTurns:        true,
 		UserFirst:         true,
@@ -55,11 +55,11 @@ func (*Adapter) Constraints(m *profile.Model) adapters.Constraints {
 		SignatureFormats:  []string{reasoningFormat, redactedFormat},
 		UnsignedThinking:  t.family != claude,
 		ProviderContent:   true,
+		// Claude's own rules, which the API hands on.
+		AnswerAfterThinking: t.family == claude,
+		WholeSurrogates:     true,
 	}
 }
-
-// wireModel is the id that the path names.
-func wireModel(m *profile.Model) string { return cmp.Or(m.WireModel, m.ID) }
 
 // event is one frame. Which members are set depends on the frame's name, which the
 // framing carries.

@@ -2,7 +2,6 @@ package faux
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
 	"time"
 
@@ -11,9 +10,6 @@ import (
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
-
-// errFrame says nothing of the frame's content: it may be a prompt.
-var errFrame = errors.New("faux: the event is not the JSON that was expected")
 
 // decoder reads one answer. An event needs nothing of the ones before it; only
 // the end does.
@@ -31,7 +27,7 @@ func (*Adapter) NewDecoder(call *adapters.Call) adapters.Decoder {
 func (d *decoder) Decode(f frame.Frame, s *adapters.Sink) error {
 	var e event
 	if err := jsonwire.Unmarshal(f.Data, &e); err != nil {
-		return errFrame
+		return adapters.NewFrameError(f, err)
 	}
 	if e.Error != nil {
 		return e.Error.classify(adapters.ErrorFacts{Provider: d.provider})

@@ -54,16 +54,9 @@ func (*Adapter) Encode(call *adapters.Call) (*adapters.Request, error) {
 	writeOptions(&w, call)
 	w.EndObject()
 
-	body, provider := w.Bytes(), call.Model.Provider
-	if over, ok := call.Generation.GetProviderOptionsJson()[provider]; ok {
-		merged, err := jsonwire.Merge(body, []byte(over))
-		if err != nil {
-			return nil, &adapters.FieldError{
-				Field:  "generation.provider_options_json[" + provider + "]",
-				Detail: "not a JSON object",
-			}
-		}
-		body = merged
+	body, err := call.WithProviderOptions(w.Bytes(), "{}")
+	if err != nil {
+		return nil, err
 	}
 	return &adapters.Request{
 		Path: path,

@@ -1,14 +1,12 @@
 package faux
 
 import (
-	"encoding/base64"
-	"errors"
+	"cmp"
 	"fmt"
-	"net/url"
-	"strings"
 
 	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
+	"github.com/llmd-dev/llmd/adapters/media"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
@@ -90,13 +88,11 @@ func writeText(w *jsonwire.Writer, text string) {
 func writeImage(w *jsonwire.Writer, image *llmdv1.ImageContent, field string) error {
 	mime, data := image.GetMimeType(), image.GetData()
 	if image.GetUri() != "" {
-		var err error
-		if mime, data, err = readDataURL(image.GetUri()); err != nil {
-			return &adapters.FieldError{Field: field, Detail: err.Error()}
+		kind, bytes, ok := media.ParseDataURL(image.GetUri())
+		if !ok {
+			return &adapters.FieldError{Field: field, Detail: "neither a data URL nor one that was downloaded"}
 		}
-		if image.GetMimeType() != "" {
-			mime = image.GetMimeType()
-		}
+		mime, data = cmp.Or(mime, kind), bytes
 	}
 	w.BeginObject()
 	w.Member("type", "image")
@@ -105,26 +101,6 @@ func writeImage(w *jsonwire.Writer, image *llmdv1.ImageContent, field string) er
 	w.Base64("", data)
 	w.EndObject()
 	return nil
-}
-
-// readDataURL reads a "data:" URL. https://www.rfc-editor.org/rfc/rfc2397
-func readDataURL(uri string) (mime string, data []byte, err error) {
-	rest, ok := strings.CutPrefix(uri, "data:")
-	head, payload, hasComma := strings.Cut(rest, ",")
-	if !ok || !hasComma {
-		return "", nil, errors.New("only image data can be sent")
-	}
-	if mime, ok = strings.CutSuffix(head, ";base64"); ok {
-		data, err = base64.StdEncoding.DecodeString(payload)
-	} else {
-		var text string
-		text, err = url.PathUnescape(payload)
-		data = []byte(text)
-	}
-	if err != nil {
-		return "", nil, errors.New("the data URL cannot be decoded")
-	}
-	return mime, data, nil
 }
 
 // writeAssistant writes a turn; one of which nothing can be sent is left out.

@@ -74,26 +74,13 @@ func writeSampling(w *jsonwire.Writer, call *adapters.Call) {
 	if c == nil {
 		return
 	}
-	if c.Temperature != nil {
-		w.Key("temperature")
-		w.Float(c.GetTemperature())
-	}
-	if c.TopP != nil {
-		w.Key("top_p")
-		w.Float(c.GetTopP())
-	}
+	w.FloatIf("temperature", c.Temperature)
+	w.FloatIf("top_p", c.TopP)
 	if c.TopK != nil {
 		w.Key("top_k")
 		w.Int(int64(c.GetTopK()))
 	}
-	if len(c.GetStopSequences()) > 0 {
-		w.Key("stop_sequences")
-		w.BeginArray()
-		for _, s := range c.GetStopSequences() {
-			w.String(s)
-		}
-		w.EndArray()
-	}
+	w.StringsIf("stop_sequences", c.GetStopSequences())
 	if c.Seed != nil {
 		w.Key("seed")
 		w.Int(c.GetSeed())

@@ -63,11 +63,15 @@ func TestEventStream(t *testing.T) {
 		{"empty body", nil, nil, io.EOF},
 		{"two events", after(event(t, "messageStop", "{}")), frames(ev(size, "messageStop", "{}")), io.EOF},
 		{"no payload", after(event(t, "messageStop", "")), frames(Frame{Event: "messageStop", Offset: size}), io.EOF},
-		{"exception", after(message(t, `{"message":"slow down"}`, ":message-type", "exception", ":exception-type", "throttlingException")),
-			frames(exception("throttlingException", `{"message":"slow down"}`)), io.EOF},
+		{
+			"exception", after(message(t, `{"message":"slow down"}`, ":message-type", "exception", ":exception-type", "throttlingException")),
+			frames(exception("throttlingException", `{"message":"slow down"}`)), io.EOF,
+		},
 		{"exception without a name", after(message(t, "{}", ":message-type", "exception")), frames(exception("", "{}")), io.EOF},
-		{"error", after(message(t, "", ":message-type", "error", ":error-code", "InternalError", ":error-message", `it "broke"`)),
-			frames(exception("InternalError", `{"message":"it \"broke\""}`)), io.EOF},
+		{
+			"error", after(message(t, "", ":message-type", "error", ":error-code", "InternalError", ":error-message", `it "broke"`)),
+			frames(exception("InternalError", `{"message":"it \"broke\""}`)), io.EOF,
+		},
 		{"bare document", []byte(`{"message":"no"}`), []Frame{ev(0, "", `{"message":"no"}`)}, io.EOF},
 
 		{"no message type", after(message(t, "{}", ":event-type", "a")), frames(), corruptMessage(size, 1, "missing or unknown :message-type")},

@@ -20,14 +20,20 @@ var jsonCases = []textCase{
 	{name: "empty array", body: "[]"},
 	{name: "empty array, spaced", body: " [ \n] \n"},
 	{name: "one element", body: `[{"a":1}]`, want: []Frame{ev(1, "", `{"a":1}`)}},
-	{name: "Google's layout", body: "[{\n  \"a\": 1\n}\n,\r\n{\n  \"b\": 2\n}\n]\n",
-		want: []Frame{ev(1, "", "{\n  \"a\": 1\n}"), ev(17, "", "{\n  \"b\": 2\n}")}},
+	{
+		name: "Google's layout", body: "[{\n  \"a\": 1\n}\n,\r\n{\n  \"b\": 2\n}\n]\n",
+		want: []Frame{ev(1, "", "{\n  \"a\": 1\n}"), ev(17, "", "{\n  \"b\": 2\n}")},
+	},
 	{name: "nested", body: `[{"a":[{"b":{}}]},[[],{}]]`, want: []Frame{ev(1, "", `{"a":[{"b":{}}]}`), ev(18, "", `[[],{}]`)}},
 	{name: "brackets in strings", body: `[{"a":"]}[{,"},{"}]":"x"}]`, want: []Frame{ev(1, "", `{"a":"]}[{,"}`), ev(15, "", `{"}]":"x"}`)}},
-	{name: "quotes in strings", body: `[{"a":"\"}"},{"b":"\\"},{"c":"\\\"]"}]`,
-		want: []Frame{ev(1, "", `{"a":"\"}"}`), ev(13, "", `{"b":"\\"}`), ev(24, "", `{"c":"\\\"]"}`)}},
-	{name: "separators are tolerated", body: "[,{} {}{},,\t{}, ]",
-		want: []Frame{ev(2, "", "{}"), ev(5, "", "{}"), ev(7, "", "{}"), ev(12, "", "{}")}},
+	{
+		name: "quotes in strings", body: `[{"a":"\"}"},{"b":"\\"},{"c":"\\\"]"}]`,
+		want: []Frame{ev(1, "", `{"a":"\"}"}`), ev(13, "", `{"b":"\\"}`), ev(24, "", `{"c":"\\\"]"}`)},
+	},
+	{
+		name: "separators are tolerated", body: "[,{} {}{},,\t{}, ]",
+		want: []Frame{ev(2, "", "{}"), ev(5, "", "{}"), ev(7, "", "{}"), ev(12, "", "{}")},
+	},
 	{name: "after the array nothing is read", body: `[{}]x{"a`, want: []Frame{ev(1, "", "{}")}},
 	{name: "byte order mark", body: "\xef\xbb\xbf[{}]", want: []Frame{ev(4, "", "{}")}},
 

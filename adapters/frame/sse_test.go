@@ -33,10 +33,14 @@ var sseCases = []textCase{
 	{name: "name after data", body: "data: {}\nevent: ping\n\n", want: []Frame{ev(0, "ping", "{}")}},
 	{name: "the last name counts", body: "event: a\nevent: b\ndata: {}\n\n", want: []Frame{ev(0, "b", "{}")}},
 	{name: "an empty name resets", body: "event: a\nevent\ndata: {}\n\n", want: []Frame{ev(0, "", "{}")}},
-	{name: "names do not carry over", body: "event: a\ndata: {}\n\ndata: []\n\n",
-		want: []Frame{ev(0, "a", "{}"), ev(19, "", "[]")}},
-	{name: "name without data is dropped with its name", body: "event: a\n\ndata: {}\n\n",
-		want: []Frame{ev(10, "", "{}")}},
+	{
+		name: "names do not carry over", body: "event: a\ndata: {}\n\ndata: []\n\n",
+		want: []Frame{ev(0, "a", "{}"), ev(19, "", "[]")},
+	},
+	{
+		name: "name without data is dropped with its name", body: "event: a\n\ndata: {}\n\n",
+		want: []Frame{ev(10, "", "{}")},
+	},
 
 	{name: "CR", body: "event: a\rdata: {}\r\rdata: []\r\r", want: []Frame{ev(0, "a", "{}"), ev(19, "", "[]")}},
 	{name: "CRLF", body: "event: a\r\ndata: {}\r\n\r\ndata: []\r\n\r\n", want: []Frame{ev(0, "a", "{}"), ev(22, "", "[]")}},
@@ -55,12 +59,16 @@ var sseCases = []textCase{
 	{name: "first data line empty", body: "data:\ndata: {}\n\n", want: []Frame{ev(0, "", "\n{}")}},
 	{name: "data without a colon", body: "data\ndata: {}\ndata\n\n", want: []Frame{ev(0, "", "\n{}\n")}},
 
-	{name: "comments", body: ": hello\n:\n::\ndata: {}\n: inside\ndata: []\n\n: bye\n\n",
-		want: []Frame{ev(13, "", "{}\n[]")}},
+	{
+		name: "comments", body: ": hello\n:\n::\ndata: {}\n: inside\ndata: []\n\n: bye\n\n",
+		want: []Frame{ev(13, "", "{}\n[]")},
+	},
 	{name: "comment that looks like a field", body: ":data: {}\n\n"},
 	{name: "unknown fields", body: "id: 1\nretry: 5\nfoo: bar\nfoo\ndata: {}\nid\n\n", want: []Frame{ev(28, "", "{}")}},
-	{name: "near names", body: "dat: {}\ndatas: {}\nDATA: {}\nevents: a\n data: {}\ndata : {}\nevent : a\n\ndata: []\n\n",
-		want: []Frame{ev(68, "", "[]")}},
+	{
+		name: "near names", body: "dat: {}\ndatas: {}\nDATA: {}\nevents: a\n data: {}\ndata : {}\nevent : a\n\ndata: []\n\n",
+		want: []Frame{ev(68, "", "[]")},
+	},
 	{name: "a bare JSON line between events", body: "data: {}\n\n{\"a\":1}\n\n", want: []Frame{ev(0, "", "{}"), ev(10, "", `{"a":1}`)}},
 	{name: "a bare JSON line in an event is an unknown field", body: "data: {}\n{\"a\":1}\n\n", want: []Frame{ev(0, "", "{}")}},
 	{name: "an error field", body: "data: {}\n\nerror: {\"a\":1}\n\n", want: []Frame{ev(0, "", "{}"), ev(10, "error", `{"a":1}`)}},
@@ -69,8 +77,10 @@ var sseCases = []textCase{
 	{name: "an error field in an event", body: "data: {}\nerror: {\"a\":1}\n\n", want: []Frame{ev(0, "", "{}")}},
 
 	{name: "byte order mark", body: "\xef\xbb\xbfdata: {}\n\n", want: []Frame{ev(3, "", "{}")}},
-	{name: "second byte order mark is part of a name", body: "\xef\xbb\xbf\xef\xbb\xbfdata: {}\n\ndata: []\n\n",
-		want: []Frame{ev(16, "", "[]")}},
+	{
+		name: "second byte order mark is part of a name", body: "\xef\xbb\xbf\xef\xbb\xbfdata: {}\n\ndata: []\n\n",
+		want: []Frame{ev(16, "", "[]")},
+	},
 	{name: "late byte order mark", body: "\n\xef\xbb\xbfdata: {}\n\n"},
 	{name: "half a byte order mark", body: "\xef\xbbdata: {}\ndata: []\n\n", want: []Frame{ev(11, "", "[]")}},
 	{name: "half a byte order mark, then a line end", body: "\xef\ndata: []\n\n", want: []Frame{ev(2, "", "[]")}},
@@ -79,8 +89,10 @@ var sseCases = []textCase{
 	{name: "blanks before the first line hide it", body: "  data: {}\ndata: []\n\n", want: []Frame{ev(11, "", "[]")}},
 	{name: "blank lines before the first line", body: " \n\t\r\n\r\ndata: {}\n\n", want: []Frame{ev(7, "", "{}")}},
 
-	{name: "data that is no JSON is skipped", body: "data: ping\n\nevent: a\ndata: \"x\"\n\ndata: 1\n\ndata: null\n\ndata: {}\n\n",
-		want: []Frame{ev(53, "", "{}")}},
+	{
+		name: "data that is no JSON is skipped", body: "data: ping\n\nevent: a\ndata: \"x\"\n\ndata: 1\n\ndata: null\n\ndata: {}\n\n",
+		want: []Frame{ev(53, "", "{}")},
+	},
 	{name: "empty data is skipped", body: "data\n\ndata:\n\ndata: \n\ndata:\ndata:\n\n"},
 	{name: "DONE is a frame", body: "data: [DONE]\n\n", want: []Frame{ev(0, "", "[DONE]")}},
 	{name: "white space before JSON", body: "data:  \t\ndata: [1]\n\n", want: []Frame{ev(0, "", " \t\n[1]")}},

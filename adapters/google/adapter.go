@@ -52,6 +52,7 @@ func (a *Adapter) Constraints(m *profile.Model) adapters.Constraints {
 	family := parseModel(m.ID)
 	c := adapters.Constraints{
 		Images:            m.TakesImages(),
+		ImageTypes:        imageTypes(),
 		ErrorResultImages: true,
 		MergeTurns:        true,
 		UserFirst:         true,
@@ -60,6 +61,9 @@ func (a *Adapter) Constraints(m *profile.Model) adapters.Constraints {
 		SignatureFormats:  []string{signatureFormat},
 		UnsignedThinking:  true,
 		ProviderContent:   true,
+		// Protocol buffers read no half of a surrogate pair.
+		// https://github.com/protocolbuffers/protobuf/blob/main/conformance/binary_json_conformance_suite.cc
+		WholeSurrogates: true,
 	}
 	if family.callIDs() {
 		c.ToolCallIDs = adapters.IDRule{MaxLen: maxCallID, WordChars: true}

@@ -11,10 +11,8 @@ import (
 	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/frame"
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
-
-// errFrame does not quote the frame, which may hold what the model said.
-var errFrame = errors.New("google: a frame could not be read")
 
 // kind is the kind of the text that is being received.
 type kind uint8
@@ -50,25 +48,25 @@ func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
 		return nil
 	}
 	if data[0] != '[' {
-		return d.response(data, sink)
+		return d.response(f, data, sink)
 	}
 	// An array inside an event, as some proxies send for errors.
 	var list []json.RawMessage
-	if json.Unmarshal(data, &list) != nil {
-		return errFrame
+	if err := json.Unmarshal(data, &list); err != nil {
+		return adapters.NewFrameError(f, err)
 	}
 	for _, r := range list {
-		if err := d.response(r, sink); err != nil {
+		if err := d.response(f, r, sink); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (d *decoder) response(data []byte, sink *adapters.Sink) error {
+func (d *decoder) response(f frame.Frame, data []byte, sink *adapters.Sink) error {
 	var r response
 	if err := jsonwire.Unmarshal(data, &r); err != nil && !harmless(err) {
-		return errFrame
+		return adapters.NewFrameError(f, err)
 	}
 	if filled(r.Error) {
 		return adapters.ErrorFromBody(adapters.ErrorFacts{API: d.api}, data)
@@ -80,7 +78,7 @@ func (d *decoder) response(data []byte, sink *adapters.Sink) error {
 	for i := range r.Candidates {
 		if c := &r.Candidates[i]; c.Index == 0 {
 			if err := d.candidate(c, i, data, sink); err != nil {
-				return err
+				return adapters.NewFrameError(f, err)
 			}
 		}
 	}
@@ -126,10 +124,12 @@ func (d *decoder) candidate(c *candidate, i int, data []byte, sink *adapters.Sin
 		default:
 			if raw == nil {
 				var again rawParts
-				if json.Unmarshal(data, &again) != nil || i >= len(again.Candidates) {
-					return errFrame
+				if err := json.Unmarshal(data, &again); err != nil {
+					return err
 				}
-				raw = again.Candidates[i].Content.Parts
+				if i < len(again.Candidates) {
+					raw = again.Candidates[i].Content.Parts
+				}
 			}
 			if j < len(raw) {
 				d.otherPart(p, raw[j], sink)
@@ -242,4 +242,50 @@ func (d *decoder) Finish(sink *adapters.Sink) error {
 		return adapters.ErrTruncated
 	}
 	return nil
+}
+
+// finishReasons are the names of the terminal words by number. The two APIs number
+// them differently.
+//
+// https://ai.google.dev/api/generate-content#FinishReason and
+// https://cloud.google.com/vertex-ai/generative-ai/docs/reference/rest/v1/GenerateContentResponse#FinishReason
+func finishReasons(api string) []string {
+	if api == vertexAPI {
+		return []string{
+			"FINISH_REASON_UNSPECIFIED", "STOP", "MAX_TOKENS", "SAFETY", "RECITATION", "OTHER", "BLOCKLIST",
+			"PROHIBITED_CONTENT", "SPII", "MALFORMED_FUNCTION_CALL", "MODEL_ARMOR",
+		}
+	}
+	return []string{
+		"FINISH_REASON_UNSPECIFIED", "STOP", "MAX_TOKENS", "SAFETY", "RECITATION", "OTHER", "LANGUAGE", "BLOCKLIST",
+		"PROHIBITED_CONTENT", "SPII", "MALFORMED_FUNCTION_CALL", "IMAGE_SAFETY", "UNEXPECTED_TOOL_CALL",
+	}
+}
+
+// finish reports the terminal marker.
+func (d *decoder) finish(c *candidate, sink *adapters.Sink) {
+	name := c.FinishReason.name(finishReasons(d.api))
+	switch name {
+	case "", "FINISH_REASON_UNSPECIFIED":
+		return
+	case "STOP":
+		sink.Stop(llmdv1.StopReason_STOP_REASON_STOP, name)
+	case "MAX_TOKENS", "CONTINUATION":
+		sink.Stop(llmdv1.StopReason_STOP_REASON_LENGTH, name)
+	case "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR", "JAILBREAK",
+		"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION":
+		sink.Fail(name, d.failure(adapters.ReasonContentFiltered, name, c.FinishMessage))
+	default:
+		sink.Fail(name, d.failure(adapters.ReasonProviderError, name, c.FinishMessage))
+	}
+	d.stopped = true
+}
+
+// failure is an error that Google told by a word instead of an error object.
+func (d *decoder) failure(reason, word, message string) *adapters.UpstreamError {
+	said := "Gemini stopped with " + word
+	if message != "" {
+		said += ": " + message
+	}
+	return adapters.Failed(adapters.ErrorFacts{API: d.api, Type: word, Message: said}, reason)
 }

@@ -1,10 +1,7 @@
 package google
 
 import (
-	"encoding/json"
 	"errors"
-	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +11,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/adaptertest"
 	"github.com/llmd-dev/llmd/adapters/frame"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
@@ -37,115 +35,22 @@ func say(parts string) string { return `{"candidates":[{"content":{"parts":[` + 
 
 const stopFrame = `{"candidates":[{"finishReason":"STOP"}]}`
 
-func said(block int, s string) adapters.Part {
-	return adapters.Part{Kind: adapters.PartText, Block: block, Text: s}
-}
-
-func signed(block int, s string) adapters.Part {
-	return adapters.Part{Kind: adapters.PartSignature, Block: block, Format: "google.thought", Data: []byte(s)}
-}
-
-func ended(block int) adapters.Part { return adapters.Part{Kind: adapters.PartEnd, Block: block} }
-
-func TestDecodeParts(t *testing.T) {
-	stop := adapters.Part{Kind: adapters.PartStop, Stop: llmdv1.StopReason_STOP_REASON_STOP, Name: "STOP"}
-	call := func(block int, id, name string) adapters.Part {
-		return adapters.Part{Kind: adapters.PartToolCall, Block: block, ID: id, Name: name}
+// TestMetadata: what is said about the whole answer comes once, at the end, the last of
+// each. That the end of the body tells is why this is no golden.
+func TestMetadata(t *testing.T) {
+	got, err := parts(t, New(),
+		`{"candidates":[{"groundingMetadata":{"a":1},"content":{"parts":[{"text":"a"}]}}]}`,
+		`{"candidates":[{"groundingMetadata":{"a":2},"citationMetadata":{"c":[]},"urlContextMetadata":{}}]}`,
+		`{"candidates":[{"groundingMetadata":{}}]}`, stopFrame)
+	blocks := adaptertest.Fold(got).Blocks
+	want := []adaptertest.Block{
+		{Kind: adaptertest.KindText, Text: "a"},
+		{Kind: adaptertest.KindProviderContent, Name: "groundingMetadata", Text: `{"a":2}`, Ended: true},
+		{Kind: adaptertest.KindProviderContent, Name: "citationMetadata", Text: `{"c":[]}`, Ended: true},
 	}
-	args := func(block int, s string) adapters.Part {
-		return adapters.Part{Kind: adapters.PartArguments, Block: block, Text: s}
+	if diff := cmp.Diff(want, blocks); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-	own := func(block int, kind, raw string) adapters.Part {
-		return adapters.Part{Kind: adapters.PartProviderContent, Block: block, Name: kind, Data: []byte(raw)}
-	}
-	think := func(block int, s string) adapters.Part {
-		return adapters.Part{Kind: adapters.PartThinking, Block: block, Text: s}
-	}
-	for _, c := range []struct {
-		name   string
-		frames []string
-		want   []adapters.Part
-	}{
-		{
-			"text goes on over frames, and a late signature is its own",
-			[]string{say(`{"text":"a"}`), say(`{"text":"b"}`), say(`{"text":"","thoughtSignature":"QUI="}`)},
-			[]adapters.Part{said(0, "a"), said(0, "b"), said(0, ""), signed(0, "QUI=")},
-		},
-		{
-			"a part that is a signature alone",
-			[]string{say(`{"text":"a"},{"thoughtSignature":"QUI="}`)},
-			[]adapters.Part{said(0, "a"), said(0, ""), signed(0, "QUI=")},
-		},
-		{
-			"a signature after a call stands alone",
-			[]string{say(`{"functionCall":{"name":"f"}},{"text":"","thoughtSignature":"QUI="}`)},
-			[]adapters.Part{call(0, "", "f"), ended(0), said(1, ""), signed(1, "QUI=")},
-		},
-		{"empty parts say nothing", []string{say(`{"text":""},{},{"text":"","thought":true},{"functionCall":{}}`)}, nil},
-		{
-			"thinking, text, thinking",
-			[]string{say(`{"text":"h","thought":true},{"text":"t"},{"text":"g","thought":true,"thoughtSignature":"QUI="}`)},
-			[]adapters.Part{think(0, "h"), ended(0), said(1, "t"), ended(1), think(2, "g"), signed(2, "QUI=")},
-		},
-		{
-			"calls keep the bytes of their arguments",
-			[]string{say(`{"text":"x"},{"functionCall":{"id":"i","name":"f","args":{ "z" : 1.0, "a":"\ud83d" }},"thoughtSignature":"QUI="},{"functionCall":{"name":"g","args":null}}`)},
-			[]adapters.Part{said(0, "x"), ended(0), call(1, "i", "f"), signed(1, "QUI="), args(1, `{ "z" : 1.0, "a":"\ud83d" }`), ended(1), call(2, "", "g"), ended(2)},
-		},
-		{
-			"halves of a surrogate pair wait for each other",
-			[]string{say(`{"text":"\ud83d"}`), say(`{"text":"\ude00"}`)},
-			[]adapters.Part{said(0, "\xed\xa0\xbd"), said(0, "\xed\xb8\x80")},
-		},
-		{
-			"parts without a type are kept as they came",
-			[]string{say(`{"text":"a"},{ "executableCode": {"language":"PYTHON", "code":"1"} },{"text":"b"},{"thought":true,"inlineData":{"mimeType":"image/png","data":"QQ=="}},{"neverSeen":[1]}`)},
-			[]adapters.Part{
-				said(0, "a"), ended(0), own(1, "executableCode", `{ "executableCode": {"language":"PYTHON", "code":"1"} }`),
-				said(2, "b"), ended(2), own(3, "inlineData", `{"thought":true,"inlineData":{"mimeType":"image/png","data":"QQ=="}}`),
-				own(4, "neverSeen", `{"neverSeen":[1]}`),
-			},
-		},
-		{
-			"metadata comes once, at the end, the last of each",
-			[]string{
-				`{"candidates":[{"groundingMetadata":{"a":1},"content":{"parts":[{"text":"a"}]}}]}`,
-				`{"candidates":[{"groundingMetadata":{"a":2},"citationMetadata":{"c":[]},"urlContextMetadata":{}}]}`,
-				`{"candidates":[{"groundingMetadata":{}}]}`,
-			},
-			[]adapters.Part{said(0, "a"), own(1, "groundingMetadata", `{"a":2}`), own(2, "citationMetadata", `{"c":[]}`)},
-		},
-		{"other candidates are not the answer", []string{`{"candidates":[{"index":1,"content":{"parts":[{"text":"no"}]},"finishReason":"SAFETY"},{"index":0,"content":{"parts":[{"text":"yes"}]}}]}`}, []adapters.Part{said(0, "yes")}},
-		{"old models stop with every frame", []string{stopFrame, say(`{"text":"more"}`)}, []adapters.Part{stop, said(0, "more")}},
-		{"what is no answer is passed over", []string{"[DONE]", "  ", "{}", `{"candidates":null,"usageMetadata":null}`, `{"candidates":[{"content":null}]}`}, nil},
-		{"an unusual count loses no content", []string{`{"usageMetadata":{"promptTokenCount":"many"},"candidates":[{"content":{"parts":[{"text":"a"}]}}]}`}, []adapters.Part{said(0, "a")}},
-		{
-			"ids are told when they are new",
-			[]string{`{"responseId":"r","modelVersion":"m"}`, `{"responseId":"r","modelVersion":"m"}`},
-			[]adapters.Part{{Kind: adapters.PartIDs, ID: "r", Name: "m"}},
-		},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			got, err := parts(t, New(), append(c.frames, stopFrame)...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(append(slices.Clone(c.want), stop), withStopLast(got)); diff != "" {
-				t.Errorf("parts (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-// withStopLast moves the terminal marker that the test adds behind what only the
-// end of the answer says.
-func withStopLast(got []adapters.Part) []adapters.Part {
-	for i, stop := range slices.Backward(got) {
-		if stop.Kind == adapters.PartStop {
-			return append(slices.Delete(slices.Clone(got), i, i+1), stop)
-		}
-	}
-	return got
 }
 
 func TestFinishReasons(t *testing.T) {
@@ -237,8 +142,7 @@ func TestUsage(t *testing.T) {
 		if err != adapters.ErrTruncated {
 			t.Fatalf("%s: %v", c.name, err)
 		}
-		a := &answer{}
-		a.fold(t, got, map[int]*block{})
+		a := adaptertest.Fold(got)
 		if diff := cmp.Diff(c.want, a.Usage, protocmp.Transform()); diff != "" || a.Tier != c.tier {
 			t.Errorf("%s: tier %q, usage (-want +got):\n%s", c.name, a.Tier, diff)
 		}
@@ -278,86 +182,27 @@ func TestDecodeError(t *testing.T) {
 	}
 }
 
-// streamCase is a case of ../shared/cases that this package can judge alone.
-type streamCase struct {
-	Kind, API, Body string
-	Encoding        string `json:"body_encoding"`
-	Status          int
-	Expect          struct {
-		Content []struct {
-			Type, Text, Thinking, Name, ThoughtSignature string
-			Arguments                                    any
-		}
-		Stop      string         `json:"stop_reason"`
-		Message   map[string]any `json:"error_message"`
-		Usage     map[string]int32
-		Kind      string
-		Alt       []string `json:"kind_alt"`
-		Retryable *bool
-	}
-}
-
-func TestCases(t *testing.T) {
-	n := 0
-	for _, file := range shared(t, "cases/*.json") {
-		raw, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var c streamCase
-		if json.Unmarshal(raw, &c) != nil || !strings.HasPrefix(c.API, "google-") || c.Encoding != "text" {
-			continue
-		}
-		n++
-		if c.Kind == "error" {
-			e := adapterFor(c.API).DecodeError(c.Status, nil, []byte(c.Body))
-			var want []string
-			for _, k := range append(c.Expect.Alt, c.Expect.Kind) {
-				want = append(want, reasonsOf(k)...)
-			}
-			if !slices.Contains(want, e.Reason) || c.Expect.Retryable != nil && e.Retryable() != *c.Expect.Retryable {
-				t.Errorf("%s: %+v", file, e)
-			}
-			continue
-		}
-		got, err := readBytes(t, adapterFor(c.API), []byte(c.Body))
-		if err != nil {
-			t.Errorf("%s: %v", file, err)
-			continue
-		}
-		want := &expected{Stop: strings.ReplaceAll(c.Expect.Stop, "toolUse", "tool_use")}
-		for _, b := range c.Expect.Content {
-			w := expectedBlock{Type: strings.ReplaceAll(b.Type, "toolCall", "tool_call"), Text: b.Text, Thinking: b.Thinking, Name: b.Name, Arguments: b.Arguments}
-			if b.ThoughtSignature != "" {
-				w.Signature = &b.ThoughtSignature
-			}
-			want.Content = append(want.Content, w)
-		}
-		want.checkContent(t, got)
-		if got.Stop != want.stop() || c.Expect.Usage != nil && (got.Usage.GetInputTokens() != c.Expect.Usage["input"] || got.Usage.GetOutputTokens() != c.Expect.Usage["output"]) {
-			t.Errorf("%s: stop %v, usage %v", file, got.Stop, got.Usage)
-		}
-	}
-	if n == 0 {
-		t.Error("no case read")
-	}
-	t.Logf("%d cases", n)
-}
-
+// FuzzDecode: no frame makes the decoder panic or break the rules for parts.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(say(`{"text":"a","thoughtSignature":"QUI="},{"functionCall":{"name":"f","partialArgs":[{"jsonPath":"$.a[0]['b']","stringValue":"x","willContinue":true}],"willContinue":true}}`)))
 	f.Add([]byte(`[{"candidates":[{"finishReason":3}]}]`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		d := New().NewDecoder(&adapters.Call{})
-		out, byKey := &answer{}, map[int]*block{}
 		var sink adapters.Sink
 		for range 2 { // the second time into the state that the first left
-			sink.Reset()
 			_ = d.Decode(frame.Frame{Data: data}, &sink)
-			out.fold(t, sink.Parts, byKey)
 		}
-		sink.Reset()
 		_ = d.Finish(&sink)
-		out.fold(t, sink.Parts, byKey)
+		if faults := adaptertest.Fold(sink.Parts).Faults; len(faults) > 0 {
+			t.Fatal(faults)
+		}
 	})
+}
+
+// adapterFor is the adapter of an API's id.
+func adapterFor(api string) *Adapter {
+	if api == vertexAPI {
+		return NewVertex()
+	}
+	return New()
 }

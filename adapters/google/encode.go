@@ -42,12 +42,12 @@ func (a *Adapter) Encode(call *adapters.Call) (*adapters.Request, error) {
 	header := http.Header{"Content-Type": {"application/json"}}
 	e.serviceTier(header)
 	e.w.EndObject()
-	body, err := e.merged()
+	body, err := call.WithProviderOptions(e.w.Bytes(), "{}") // that the answer streams is said by the path
 	if err != nil {
 		return nil, err
 	}
 	return &adapters.Request{
-		Path: path(call.Model.ID), Header: header, Body: body,
+		Path: path(call.Model.NameOnWire()), Header: header, Body: body,
 		Effective: effective, Changes: e.changes, Diagnostics: e.remarks,
 	}, nil
 }
@@ -66,23 +66,6 @@ func (e *encoder) system() {
 	e.w.EndObject()
 	e.w.EndArray()
 	e.w.EndObject()
-}
-
-// merged lays the caller's own options over the body.
-func (e *encoder) merged() ([]byte, error) {
-	provider := e.call.Model.Provider
-	own := e.call.Generation.GetProviderOptionsJson()[provider]
-	if own == "" {
-		return e.w.Bytes(), nil
-	}
-	body, err := jsonwire.Merge(e.w.Bytes(), []byte(own))
-	if err != nil {
-		return nil, &adapters.FieldError{
-			Field:  fmt.Sprintf("generation.provider_options_json[%s]", provider),
-			Detail: "not one JSON object",
-		}
-	}
-	return body, nil
 }
 
 // lacks is the error for an explicit option that the model cannot carry.

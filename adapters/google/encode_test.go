@@ -132,8 +132,9 @@ func TestEncodeOptions(t *testing.T) {
 		{"off", "gemini-2.5-flash", reasoning(none, 0, false), `{` + hiContents + `,"generationConfig":{"thinkingConfig":{"thinkingBudget":0}}}`},
 		{"summary alone", "gemini-3-pro-preview", reasoning(noEffort, 0, true), `{` + hiContents + `,"generationConfig":{"thinkingConfig":{"includeThoughts":true}}}`},
 		{"budget below the limit", "gemini-2.5-flash", f(reasoning(high, 0, false), limit(4000)), `{` + hiContents + `,"generationConfig":{"maxOutputTokens":4000,"thinkingConfig":{"includeThoughts":true,"thinkingBudget":2976}}}`},
-		{"no room", "gemini-2.5-flash", f(reasoning(high, 0, false), limit(2000)), `{` + hiContents + `,"generationConfig":{"maxOutputTokens":2000,"thinkingConfig":{"thinkingBudget":0}}}`},
-		{"no room, always thinks", "gemini-2.5-pro", f(reasoning(high, 0, false), limit(2000)), `{` + hiContents + `,"generationConfig":{"maxOutputTokens":2000,"thinkingConfig":{"includeThoughts":true,"thinkingBudget":128}}}`},
+		{"little room", "gemini-2.5-flash", f(reasoning(high, 0, false), limit(1025)), `{` + hiContents + `,"generationConfig":{"maxOutputTokens":1025,"thinkingConfig":{"includeThoughts":true,"thinkingBudget":1024}}}`},
+		{"no room", "gemini-2.5-flash", f(reasoning(high, 0, false), limit(1024)), `{` + hiContents + `,"generationConfig":{"maxOutputTokens":1024,"thinkingConfig":{"thinkingBudget":0}}}`},
+		{"no room, always thinks", "gemini-2.5-pro", f(reasoning(high, 0, false), limit(1000)), `{` + hiContents + `,"generationConfig":{"maxOutputTokens":1000,"thinkingConfig":{"includeThoughts":true,"thinkingBudget":128}}}`},
 		{"retention", "gemini-2.5-flash", func(g *llmdv1.Generation) {
 			g.Cache = &llmdv1.CacheConfig{Retention: llmdv1.CacheRetention_CACHE_RETENTION_NONE}
 		}, `{` + hiContents + `}`},
@@ -155,7 +156,10 @@ func TestEncodeRefusals(t *testing.T) {
 		model, capability, field string
 		edit                     func(*llmdv1.Generation)
 	}{
-		{"gemini-2.5-flash", "parallel_tool_calls", "generation.config.parallel_tool_calls", func(g *llmdv1.Generation) { config(g).ParallelToolCalls = new(false) }},
+		{"gemini-2.5-flash", "parallel_tool_calls", "generation.config.parallel_tool_calls", func(g *llmdv1.Generation) {
+			config(g).ParallelToolCalls = new(false)
+			g.Context.Tools = []*llmdv1.Tool{tool("a", "", 0)}
+		}},
 		{"gemini-2.5-flash", "verbosity", "generation.config.verbosity", func(g *llmdv1.Generation) { config(g).Verbosity = llmdv1.Verbosity_VERBOSITY_LOW }},
 		{"gemini-2.5-flash", "user", "generation.user", func(g *llmdv1.Generation) { g.User = "u" }},
 		{"gemini-2.5-flash", "cache_retention", "generation.cache.retention", func(g *llmdv1.Generation) {
@@ -165,10 +169,10 @@ func TestEncodeRefusals(t *testing.T) {
 		{"gemini-2.5-flash", "seed", "generation.config.seed", func(g *llmdv1.Generation) { config(g).Seed = proto.Int64(1 << 31) }},
 		{"gemini-2.5-pro", "reasoning_effort", "generation.reasoning.effort", reasoning(none, 0, false)},
 		{"gemini-3-pro-preview", "reasoning_effort", "generation.reasoning.effort", reasoning(none, 0, false)},
-		{"gemini-2.5-flash", "thinking_budget", "generation.reasoning.budget_tokens", reasoning(noEffort, 24577, false)},
-		{"gemini-2.5-flash-lite", "thinking_budget", "generation.reasoning.budget_tokens", reasoning(noEffort, 511, false)},
-		{"gemini-3-pro-preview", "thinking_budget", "generation.reasoning.budget_tokens", reasoning(low, 500, false)},
-		{"gemma-4-31b-it", "thinking_budget", "generation.reasoning.budget_tokens", reasoning(noEffort, 500, false)},
+		{"gemini-2.5-flash", "reasoning_budget", "generation.reasoning.budget_tokens", reasoning(noEffort, 24577, false)},
+		{"gemini-2.5-flash-lite", "reasoning_budget", "generation.reasoning.budget_tokens", reasoning(noEffort, 511, false)},
+		{"gemini-3-pro-preview", "reasoning_budget", "generation.reasoning.budget_tokens", reasoning(low, 500, false)},
+		{"gemma-4-31b-it", "reasoning_budget", "generation.reasoning.budget_tokens", reasoning(noEffort, 500, false)},
 		{"gemini-2.5-flash", "strict_tools", "generation.context.tools[1].strict", func(g *llmdv1.Generation) {
 			g.Context.Tools = []*llmdv1.Tool{tool("a", "", 0), tool("b", "", llmdv1.StrictMode_STRICT_MODE_REQUIRE)}
 		}},
@@ -201,12 +205,6 @@ func TestModelsThatDoNotReason(t *testing.T) {
 	r, err := New().Encode(call)
 	if err != nil || string(r.Body) != `{`+hiContents+`}` {
 		t.Errorf("off: %v, %v", r, err)
-	}
-	call = setup(t, New(), "gemini-2.0-flash", reasoning(noEffort, 0, true))
-	call.Model.Reasoning = false
-	var e *adapters.CapabilityError
-	if _, err := New().Encode(call); !errors.As(err, &e) || e.Capability != "reasoning_summary" {
-		t.Errorf("summary: %v", err)
 	}
 }
 
@@ -307,7 +305,7 @@ func TestEffective(t *testing.T) {
 	}
 	want := &llmdv1.EffectiveOptions{
 		ReasoningEffort: high, MaxOutputTokens: 4000, ToolNames: []string{"a"},
-		Adjustments: []string{"thinking budget lowered from 24576 to 2976 tokens to stay below max_output_tokens 4000"},
+		Adjustments: []string{"the thinking budget is 2976 tokens instead of 24576, to fit the output limit of 4000"},
 	}
 	if diff := cmp.Diff(want, r.Effective, protocmp.Transform()); diff != "" {
 		t.Errorf("shrunk (-want +got):\n%s", diff)
@@ -319,7 +317,7 @@ func TestEffective(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want = &llmdv1.EffectiveOptions{ReasoningEffort: none, MaxOutputTokens: 100, ReasoningDisabledReason: "max_output_tokens 100 leaves no room for thinking"}
+	want = &llmdv1.EffectiveOptions{ReasoningEffort: none, MaxOutputTokens: 100, ReasoningDisabledReason: "an output limit of 100 tokens leaves no room for the least thinking budget, 1,024 tokens"}
 	if diff := cmp.Diff(want, r.Effective, protocmp.Transform()); diff != "" {
 		t.Errorf("off (-want +got):\n%s", diff)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/jsonstream"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
@@ -82,7 +83,7 @@ func (e *encoder) userTurn(i int, m *llmdv1.UserMessage) error {
 			e.w.EndObject()
 		case *llmdv1.UserContent_Image:
 			t.part()
-			if err := e.image(b.Image, fmt.Sprintf("generation.context.messages[%d].user.content[%d].image", i, j)); err != nil {
+			if err := e.image(b.Image, e.call.BlockField(i, "user", j)); err != nil {
 				return err
 			}
 			e.w.EndObject()
@@ -108,7 +109,7 @@ func (e *encoder) modelTurn(i int, content []*llmdv1.AssistantContent) error {
 			e.callPart(&t, b.ToolCall, calls == 0)
 			calls++
 		case *llmdv1.AssistantContent_ProviderContent:
-			field := fmt.Sprintf("generation.context.messages[%d].assistant.content[%d].provider_content.raw_json", i, j)
+			field := e.call.BlockField(i, "assistant", j) + ".provider_content.raw_json"
 			if err := e.ownPart(&t, b.ProviderContent, field); err != nil {
 				return err
 			}
@@ -168,12 +169,12 @@ func (e *encoder) ownPart(t *turn, c *llmdv1.ProviderContent, field string) erro
 		})
 		return nil
 	}
-	raw := string(c.GetRawJson())
-	if !isObject(raw) {
+	raw := c.GetRawJson()
+	if jsonstream.Object(raw) != nil {
 		return &adapters.FieldError{Field: field, Detail: "not one JSON object"}
 	}
 	t.place()
-	e.w.Raw(raw)
+	e.w.RawBytes(raw)
 	return nil
 }
 
@@ -247,7 +248,7 @@ func (e *encoder) response(r *llmdv1.ToolResultMessage, name string, index int) 
 				continue
 			}
 			e.w.BeginObject()
-			if err := e.image(b.GetImage(), resultImageField(index, j)); err != nil {
+			if err := e.image(b.GetImage(), e.call.BlockField(index, "tool_result", j)); err != nil {
 				return err
 			}
 			e.w.EndObject()
@@ -270,16 +271,12 @@ func (e *encoder) resultImages(t *turn, r *llmdv1.ToolResultMessage, index int) 
 			continue
 		}
 		t.part()
-		if err := e.image(b.GetImage(), resultImageField(index, j)); err != nil {
+		if err := e.image(b.GetImage(), e.call.BlockField(index, "tool_result", j)); err != nil {
 			return err
 		}
 		e.w.EndObject()
 	}
 	return nil
-}
-
-func resultImageField(message, block int) string {
-	return fmt.Sprintf("generation.context.messages[%d].tool_result.content[%d].image", message, block)
 }
 
 func hasImages(r *llmdv1.ToolResultMessage) bool {

@@ -1,12 +1,10 @@
 package google
 
 import (
-	"encoding/base64"
-	"mime"
 	"slices"
 	"strings"
 
-	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/media"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
@@ -40,48 +38,24 @@ func metadataKinds() []string {
 	return []string{"groundingMetadata", "citationMetadata", "urlContextMetadata"}
 }
 
-// image writes inlineData, after the caller began its part.
+// imageTypes are the media types that Gemini reads.
 //
 // https://ai.google.dev/gemini-api/docs/image-understanding#supported-formats
+func imageTypes() []string {
+	return []string{"image/png", "image/jpeg", "image/jpg", "image/webp", "image/heic", "image/heif"}
+}
+
+// image writes inlineData, after the caller began its part; field names the block.
 func (e *encoder) image(m *llmdv1.ImageContent, field string) error {
-	data, kind := m.GetData(), m.GetMimeType()
-	if uri := m.GetUri(); uri != "" {
-		var ok bool
-		if data, kind, ok = dataURL(uri, kind); !ok {
-			return &adapters.FieldError{Field: field + ".uri", Detail: "not a data URL in base64"}
-		}
-	}
-	switch kind = strings.ToLower(kind); kind {
-	case "image/jpg":
-		kind = "image/jpeg"
-	case "image/png", "image/jpeg", "image/webp", "image/heic", "image/heif":
-	default:
-		return &adapters.FieldError{Field: field + ".mime_type", Detail: "Gemini reads PNG, JPEG, WEBP, HEIC and HEIF"}
+	img, err := e.call.Image(m, field, media.Takes{Types: imageTypes(), Unseen: true})
+	if err != nil {
+		return err
 	}
 	e.w.Key("inlineData")
 	e.w.BeginObject()
-	e.w.Member("mimeType", kind)
+	e.w.Member("mimeType", img.Type)
 	e.w.Key("data")
-	e.w.Base64("", data)
+	e.w.Base64("", img.Data)
 	e.w.EndObject()
 	return nil
-}
-
-// dataURL decodes "data:image/png;base64,..."; its type gives way to one that the
-// caller named.
-func dataURL(uri, kind string) (data []byte, mimeType string, ok bool) {
-	head, body, found := strings.Cut(uri, ",")
-	head, isData := strings.CutPrefix(head, "data:")
-	head, isBase64 := strings.CutSuffix(head, ";base64")
-	if !found || !isData || !isBase64 {
-		return nil, "", false
-	}
-	data, err := base64.StdEncoding.DecodeString(body)
-	if err != nil {
-		return nil, "", false
-	}
-	if kind == "" {
-		kind, _, _ = mime.ParseMediaType(head)
-	}
-	return data, kind, true
 }

@@ -21,21 +21,19 @@ const tierHeader = "X-Vertex-AI-LLM-Shared-Request-Type"
 
 // refuse rejects the explicit options that the API has no place for.
 func (e *encoder) refuse() error {
-	g := e.call.Generation
-	c := g.GetConfig()
+	if err := e.call.Refuse("the API", "parallel_tool_calls", "verbosity", "user", "cache_retention"); err != nil {
+		return err
+	}
+	c := e.call.Generation.GetConfig()
 	switch {
-	case c != nil && c.ParallelToolCalls != nil && !c.GetParallelToolCalls():
-		return e.lacks("parallel_tool_calls", "generation.config.parallel_tool_calls", "cannot be kept from calling tools in parallel")
-	case c.GetVerbosity() != llmdv1.Verbosity_VERBOSITY_UNSPECIFIED:
-		return e.lacks("verbosity", "generation.config.verbosity", "has no verbosity")
-	case g.GetUser() != "":
-		return e.lacks("user", "generation.user", "is reached by an API without a field for the end user")
-	case e.call.Options.Retention == llmdv1.CacheRetention_CACHE_RETENTION_LONG:
-		return e.lacks("cache_retention", "generation.cache.retention", "caches by itself and for a time of its own choice")
 	case len(c.GetStopSequences()) > maxStopSequences:
 		return e.lacks("stop_sequences", "generation.config.stop_sequences", "takes at most 5 stop sequences")
 	case c != nil && c.Seed != nil && (c.GetSeed() > math.MaxInt32 || c.GetSeed() < math.MinInt32):
 		return e.lacks("seed", "generation.config.seed", "takes a seed of 32 bits")
+	case c.GetOutputJsonSchema() != "" && len(e.call.Options.Tools) > 0 && e.model.family == "gemini" && !e.model.three():
+		// "Function calling with a response mime type: 'application/json' is unsupported".
+		// https://ai.google.dev/gemini-api/docs/structured-output#structured_outputs_with_tools
+		return e.lacks("output_json_schema", "generation.config.output_json_schema", "gives no answer by a schema beside tools")
 	}
 	return nil
 }
@@ -45,13 +43,9 @@ func (e *encoder) generationConfig(thinking *thinkingConfig) error {
 	c := e.call.Generation.GetConfig()
 	var w jsonwire.Writer
 	w.BeginObject()
-	if c != nil && c.Temperature != nil {
-		w.Key("temperature")
-		w.Float(c.GetTemperature())
-	}
-	if c != nil && c.TopP != nil {
-		w.Key("topP")
-		w.Float(c.GetTopP())
+	if c != nil {
+		w.FloatIf("temperature", c.Temperature)
+		w.FloatIf("topP", c.TopP)
 	}
 	if c != nil && c.TopK != nil {
 		w.Key("topK")
@@ -61,7 +55,7 @@ func (e *encoder) generationConfig(thinking *thinkingConfig) error {
 		w.Key("maxOutputTokens")
 		w.Int(int64(n))
 	}
-	writeStrings(&w, "stopSequences", c.GetStopSequences())
+	w.StringsIf("stopSequences", c.GetStopSequences())
 	if c != nil && c.Seed != nil {
 		w.Key("seed")
 		w.Int(c.GetSeed())
@@ -105,16 +99,4 @@ func (e *encoder) serviceTier(h http.Header) {
 	case word != "standard": // which is what Vertex does without the header
 		h.Set(tierHeader, word)
 	}
-}
-
-func writeStrings(w *jsonwire.Writer, key string, list []string) {
-	if len(list) == 0 {
-		return
-	}
-	w.Key(key)
-	w.BeginArray()
-	for _, s := range list {
-		w.String(s)
-	}
-	w.EndArray()
 }

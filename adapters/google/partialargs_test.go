@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/adaptertest"
 	"github.com/llmd-dev/llmd/adapters/frame"
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
 )
@@ -23,7 +24,7 @@ func argument(path, value string, more bool) string {
 func str(s string) string { return `"stringValue":"` + s + `"` }
 
 // streamed decodes a call whose arguments come in these pieces.
-func streamed(t *testing.T, pieces ...string) (fragments []string, text string, b *block) {
+func streamed(t *testing.T, pieces ...string) (fragments []string, text string, b adaptertest.Block) {
 	t.Helper()
 	frames := []string{say(`{"functionCall":{"name":"f","willContinue":true},"thoughtSignature":"QUI="}`)}
 	for _, p := range pieces {
@@ -39,8 +40,7 @@ func streamed(t *testing.T, pieces ...string) (fragments []string, text string, 
 			fragments = append(fragments, p.Text)
 		}
 	}
-	a := &answer{}
-	a.fold(t, got, map[int]*block{})
+	a := adaptertest.Fold(got)
 	if len(a.Blocks) != 1 || !a.Blocks[0].Ended || a.Blocks[0].Signature != "QUI=" || a.Blocks[0].Name != "f" {
 		t.Fatalf("blocks are %+v", a.Blocks)
 	}
@@ -106,8 +106,7 @@ func TestStreamedCalls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &answer{}
-	a.fold(t, got, map[int]*block{})
+	a := adaptertest.Fold(got)
 	var lines []string
 	for _, b := range a.Blocks {
 		lines = append(lines, b.Kind+" "+b.ID+" "+b.Name+" "+b.Text)
@@ -121,8 +120,7 @@ func TestStreamedCalls(t *testing.T) {
 // TestCutCall: a call that the end of the body cuts is not closed.
 func TestCutCall(t *testing.T) {
 	got, err := parts(t, NewVertex(), say(`{"functionCall":{"name":"f","partialArgs":[`+argument("$.a", str("1"), true)+`],"willContinue":true}}`))
-	a := &answer{}
-	a.fold(t, got, map[int]*block{})
+	a := adaptertest.Fold(got)
 	if err != adapters.ErrTruncated || a.Blocks[0].Ended || a.Blocks[0].Text != `{"a":"1` {
 		t.Errorf("%v, %+v", err, a.Blocks[0])
 	}

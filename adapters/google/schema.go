@@ -2,8 +2,9 @@ package google
 
 import (
 	"encoding/json"
-	"errors"
 	"strings"
+
+	"github.com/llmd-dev/llmd/adapters/jsonstream"
 )
 
 // rewriteSchema makes a JSON Schema fit for Google: "const" with a string or a
@@ -13,8 +14,8 @@ import (
 //
 // https://ai.google.dev/gemini-api/docs/structured-output#json-schema-support
 func rewriteSchema(schema string) (string, error) {
-	if !isObject(schema) {
-		return "", errNotObject
+	if err := jsonstream.Object([]byte(schema)); err != nil {
+		return "", err
 	}
 	w := &schemaWalk{text: schema, d: json.NewDecoder(strings.NewReader(schema))}
 	w.d.UseNumber()
@@ -23,13 +24,6 @@ func rewriteSchema(schema string) (string, error) {
 	}
 	return w.rewritten(), nil
 }
-
-// isObject says whether text is one JSON object.
-func isObject(text string) bool {
-	return strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") && json.Valid([]byte(text))
-}
-
-var errNotObject = errors.New("google: not one JSON object")
 
 // place says what a value in a schema is.
 type place uint8

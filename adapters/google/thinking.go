@@ -10,10 +10,6 @@ import (
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
-// leastBudget is the smallest budget that a larger one is shrunk to, and the room
-// that is left for the answer (contract 1.23).
-const leastBudget = 1024
-
 // thinkingConfig is generationConfig.thinkingConfig; the zero value is left out.
 // A request carries a level or a budget, never both.
 type thinkingConfig struct {
@@ -48,12 +44,10 @@ func (e *encoder) thinking(t *thinkingConfig, effective *llmdv1.EffectiveOptions
 		return e.thinkingOff(t)
 	case o.Thinking == adapters.ThinkingOn && e.model.levels():
 		t.include = true
-		return e.level(t)
+		return e.level(t, effective)
 	case o.Thinking == adapters.ThinkingOn:
 		t.include = true
 		return e.budget(t, effective)
-	case o.Summary && !e.call.Model.Reasoning:
-		return e.lacks("reasoning_summary", "generation.reasoning.include_summary", "does not reason")
 	}
 	t.include = o.Summary
 	return nil
@@ -75,16 +69,22 @@ func (e *encoder) thinkingOff(t *thinkingConfig) error {
 
 // level sets the thinking level. A budget alone is understood by these models
 // too, but not beside a level.
-func (e *encoder) level(t *thinkingConfig) error {
+func (e *encoder) level(t *thinkingConfig, effective *llmdv1.EffectiveOptions) error {
 	o := e.call.Options
 	const budgetField = "generation.reasoning.budget_tokens"
 	switch {
 	case o.BudgetTokens > 0 && o.EffortExplicit:
-		return e.lacks("thinking_budget", budgetField, "takes a thinking level or a budget, not both")
+		return e.lacks("reasoning_budget", budgetField, "takes a thinking level or a budget, not both")
 	case o.BudgetTokens > 0 && e.model.family != "gemini":
-		return e.lacks("thinking_budget", budgetField, "takes no thinking budget")
+		return e.lacks("reasoning_budget", budgetField, "takes no thinking budget")
 	case o.BudgetTokens > 0:
-		t.budget = &o.BudgetTokens
+		n, note := adapters.FitBudget(o.BudgetTokens, o.MaxOutputTokens, true)
+		if n == 0 {
+			return e.lacks("reasoning_budget", budgetField, "always thinks, and "+note)
+		}
+		if t.budget = &n; note != "" {
+			effective.Adjustments = append(effective.Adjustments, note)
+		}
 		return nil
 	case o.EffortWord == "" && o.Effort > llmdv1.ReasoningEffort_REASONING_EFFORT_HIGH:
 		return e.lacks("reasoning_effort", "generation.reasoning.effort", "has no thinking level "+profile.EffortName(o.Effort))
@@ -103,31 +103,25 @@ func (e *encoder) budget(t *thinkingConfig, effective *llmdv1.EffectiveOptions) 
 	if o.BudgetTokens > 0 {
 		n = o.BudgetTokens
 		if n < table.least || table.most > 0 && n > table.most {
-			return e.lacks("thinking_budget", "generation.reasoning.budget_tokens",
+			return e.lacks("reasoning_budget", "generation.reasoning.budget_tokens",
 				fmt.Sprintf("takes a thinking budget of %d to %d tokens", table.least, table.most))
 		}
 	}
 	t.budget = &n
 	// The limit of the answer includes its thoughts.
-	limit := o.MaxOutputTokens
-	if limit <= 0 || n < limit {
+	fit, note := adapters.FitBudget(n, o.MaxOutputTokens, o.BudgetTokens > 0)
+	switch {
+	case note == "":
 		return nil
-	}
-	was := n
-	switch n = limit - leastBudget; {
-	case n >= leastBudget:
-	case table.always:
-		n = table.least
-	default:
+	case fit == 0 && table.always:
+		fit, note = table.least, fmt.Sprintf("the thinking budget is %d tokens, the least there is, to fit the output limit of %d", table.least, o.MaxOutputTokens)
+	case fit == 0:
 		n, t.include = 0, false
 		effective.ReasoningEffort = llmdv1.ReasoningEffort_REASONING_EFFORT_NONE
-		effective.ReasoningDisabledReason = fmt.Sprintf("max_output_tokens %d leaves no room for thinking", limit)
+		effective.ReasoningDisabledReason = note
 		return nil
 	}
-	if n == was {
-		return nil
-	}
-	effective.Adjustments = append(effective.Adjustments,
-		fmt.Sprintf("thinking budget lowered from %d to %d tokens to stay below max_output_tokens %d", was, n, limit))
+	n = fit
+	effective.Adjustments = append(effective.Adjustments, note)
 	return nil
 }

@@ -1,7 +1,6 @@
 package google
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/llmd-dev/llmd/adapters"
@@ -37,7 +36,7 @@ func (e *encoder) declaration(t *llmdv1.Tool) error {
 	if schema := t.GetParametersJsonSchema(); schema != "" {
 		text, err := rewriteSchema(schema)
 		if err != nil {
-			return &adapters.FieldError{Field: e.toolField(t, "parameters_json_schema"), Detail: "not one JSON object"}
+			return &adapters.FieldError{Field: e.call.ToolField(t) + ".parameters_json_schema", Detail: "not one JSON object"}
 		}
 		// "parameters" takes Google's own kind of schema and refuses the keywords it
 		// does not know; this field takes JSON Schema and ignores them.
@@ -46,13 +45,6 @@ func (e *encoder) declaration(t *llmdv1.Tool) error {
 	}
 	e.w.EndObject()
 	return nil
-}
-
-func (e *encoder) toolField(t *llmdv1.Tool, field string) string {
-	i := slices.IndexFunc(e.call.Generation.GetContext().GetTools(), func(u *llmdv1.Tool) bool {
-		return u.GetName() == t.GetName()
-	})
-	return fmt.Sprintf("generation.context.tools[%d].%s", i, field)
 }
 
 // toolConfig writes the mode. A tool that must be called by name is the only one
@@ -68,7 +60,7 @@ func (e *encoder) toolConfig() error {
 	e.w.BeginObject()
 	e.w.Member("mode", mode)
 	if name := e.call.Options.ToolName; name != "" {
-		writeStrings(&e.w, "allowedFunctionNames", []string{name})
+		e.w.StringsIf("allowedFunctionNames", []string{name})
 	}
 	e.w.EndObject()
 	e.w.EndObject()
@@ -94,7 +86,7 @@ func (e *encoder) toolMode() (string, error) {
 	}
 	for _, t := range e.call.Options.Tools {
 		if t.GetStrict() == llmdv1.StrictMode_STRICT_MODE_REQUIRE {
-			return "", e.lacks("strict_tools", e.toolField(t, "strict"), "cannot be held to the schema of a tool that it need not call")
+			return "", e.lacks("strict_tools", e.call.ToolField(t)+".strict", "cannot be held to the schema of a tool that it need not call")
 		}
 	}
 	if mode == llmdv1.ToolMode_TOOL_MODE_AUTO {

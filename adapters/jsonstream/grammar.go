@@ -199,10 +199,10 @@ func (g *grammar) stepNumber(b byte) (progress, string) {
 }
 
 func numberStart(b byte) (state, bool) {
-	switch {
-	case b == '-':
+	switch b {
+	case '-':
 		return minus, true
-	case b == '0':
+	case '0':
 		return zero, true
 	default:
 		return integer, isDigit(b)
@@ -233,6 +233,7 @@ func numberNext(s state, b byte) (state, bool) {
 		if b == '+' || b == '-' {
 			return exponentSign, true
 		}
+	default: // behind the exponent's sign, or among its digits
 	}
 	return exponentDigits, isDigit(b)
 }

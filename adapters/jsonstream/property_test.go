@@ -1,6 +1,7 @@
 package jsonstream_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -201,7 +202,7 @@ func isPart(part, whole any) bool {
 func equal(a, b any) bool {
 	x, _ := json.Marshal(a)
 	y, _ := json.Marshal(b)
-	return string(x) == string(y)
+	return bytes.Equal(x, y)
 }
 
 func parse(t testing.TB, text string) any {

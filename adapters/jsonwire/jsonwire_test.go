@@ -1,6 +1,7 @@
 package jsonwire
 
 import (
+	"bytes"
 	"encoding/json"
 	"testing"
 	"unicode/utf8"
@@ -146,7 +147,7 @@ func TestUnmarshalAgrees(t *testing.T) {
 		}
 		g, _ := json.Marshal(got)
 		w, _ := json.Marshal(want)
-		if string(g) != string(w) {
+		if !bytes.Equal(g, w) {
 			t.Errorf("%s: read as %s, encoding/json as %s", in, g, w)
 		}
 	}

@@ -30,14 +30,7 @@ func (t *Text) UnmarshalJSON(data []byte) error {
 
 // unquote reads the inside of a valid JSON string.
 func unquote(in []byte) string {
-	plain := true
-	for _, c := range in {
-		if c == '\\' || c >= utf8.RuneSelf {
-			plain = false
-			break
-		}
-	}
-	if plain {
+	if plain(in) {
 		return string(in)
 	}
 	out := make([]byte, 0, len(in))
@@ -67,6 +60,16 @@ func unquote(in []byte) string {
 		}
 	}
 	return string(out)
+}
+
+// plain: the inside of a string is its value.
+func plain(in []byte) bool {
+	for _, c := range in {
+		if c == '\\' || c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 func unescape(c byte) byte {

@@ -88,6 +88,27 @@ func (w *Writer) MemberIf(k, v string) {
 	}
 }
 
+// FloatIf is Float under a key for a number that is there.
+func (w *Writer) FloatIf(k string, f *float64) {
+	if f != nil {
+		w.Key(k)
+		w.Float(*f)
+	}
+}
+
+// StringsIf writes a list of strings under a key unless it is empty.
+func (w *Writer) StringsIf(k string, list []string) {
+	if len(list) == 0 {
+		return
+	}
+	w.Key(k)
+	w.BeginArray()
+	for _, s := range list {
+		w.String(s)
+	}
+	w.EndArray()
+}
+
 // AppendString appends s as a JSON string: only what JSON must escape is escaped,
 // and invalid UTF-8 becomes U+FFFD.
 func AppendString(dst []byte, s string) []byte {

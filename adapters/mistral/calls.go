@@ -4,20 +4,22 @@ import (
 	"strings"
 
 	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/jsonstream"
+	"github.com/llmd-dev/llmd/adapters/jsonwire"
 )
 
 // toolCall is a call that is being read.
 type toolCall struct {
 	block    int
 	id, name string
-	shape    shape // of its arguments
+	shape    jsonstream.Shape // of its arguments
 }
 
 // calls matches pieces to calls. Mistral sends a call in one piece; what stands
 // between may send it in several, leave out the numbers, or give them all number 0.
 type calls struct {
 	list    []*toolCall
-	byIndex map[number]*toolCall
+	byIndex map[jsonwire.Number]*toolCall
 	byID    map[string]*toolCall
 }
 
@@ -44,7 +46,7 @@ func (cs *calls) delta(d *callDelta, newBlock func() int, sink *adapters.Sink) {
 		sink.ToolCall(c.block, c.id, c.name, "")
 	}
 	if fragment := string(d.Function.Arguments); fragment != "" {
-		c.shape.feed(fragment)
+		c.shape.Feed(fragment)
 		sink.Arguments(c.block, fragment)
 	}
 }
@@ -84,50 +86,22 @@ func (c *toolCall) followedBy(d *callDelta) bool {
 		return false
 	}
 	if d.Index == nil && d.ID == "" {
-		return d.second || name != c.name || c.shape.closed
+		return d.second || name != c.name || c.shape.Closed()
 	}
 	otherID := d.ID != "" && c.id != "" && string(d.ID) != c.id
 	fresh := strings.HasPrefix(strings.TrimSpace(string(d.Function.Arguments)), "{")
-	return d.second && otherID || c.shape.closed && fresh && (otherID || d.ID == "")
+	return d.second && otherID || c.shape.Closed() && fresh && (otherID || d.ID == "")
 }
 
 // register remembers by what the call is found again.
 func (cs *calls) register(c *toolCall, d *callDelta, isNew bool) {
 	if cs.byIndex == nil {
-		cs.byIndex, cs.byID = map[number]*toolCall{}, map[string]*toolCall{}
+		cs.byIndex, cs.byID = map[jsonwire.Number]*toolCall{}, map[string]*toolCall{}
 	}
 	if d.Index != nil && (isNew || cs.byIndex[*d.Index] == nil) {
 		cs.byIndex[*d.Index] = c
 	}
 	if d.ID != "" && (isNew || cs.byID[string(d.ID)] == nil) {
 		cs.byID[string(d.ID)] = c
-	}
-}
-
-// shape follows a JSON text far enough to know whether its outermost object is
-// closed.
-type shape struct {
-	depth             int
-	inString, escaped bool
-	closed            bool
-}
-
-func (s *shape) feed(text string) {
-	for i := range len(text) {
-		switch c := text[i]; {
-		case s.escaped:
-			s.escaped = false
-		case s.inString:
-			s.escaped = c == '\\'
-			s.inString = c != '"'
-		case c == '"':
-			s.inString = true
-		case c == '{' || c == '[':
-			s.depth++
-			s.closed = false
-		case c == '}' || c == ']':
-			s.depth--
-			s.closed = s.depth == 0
-		}
 	}
 }

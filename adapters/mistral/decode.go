@@ -2,7 +2,7 @@ package mistral
 
 import (
 	"bytes"
-	"fmt"
+	"errors"
 	"strings"
 	"unicode"
 
@@ -11,6 +11,8 @@ import (
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
+
+var errNoChoices = errors.New("mistral: an event without choices")
 
 // NewDecoder implements adapters.Adapter.
 func (*Adapter) NewDecoder(call *adapters.Call) adapters.Decoder {
@@ -46,8 +48,8 @@ func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
 		return nil
 	}
 	var e event
-	if err := jsonwire.Unmarshal(data, &e); err != nil {
-		return d.unreadable(f, "is not an event")
+	if err := adapters.ReadFrame(f, &e); err != nil && !d.stopped {
+		return err
 	}
 	if d.stopped {
 		// After the terminal marker only the usage is of interest.
@@ -59,8 +61,8 @@ func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
 	if err := d.errorIn(&e, f.Event, data); err != nil {
 		return err
 	}
-	if e.Choices == nil && !says(e.Usage) {
-		return d.unreadable(f, "has no choices")
+	if e.Choices == nil && !jsonwire.Says(e.Usage) {
+		return adapters.NewFrameError(f, errNoChoices)
 	}
 	d.identify(&e, sink)
 	reported := d.reported(&e, sink)
@@ -84,23 +86,11 @@ func (d *decoder) Finish(*adapters.Sink) error {
 	return adapters.ErrTruncated
 }
 
-// unreadable is the error of a frame that is not what it should be. What the end of
-// the body cut is a truncation, and of no interest after the terminal marker.
-func (d *decoder) unreadable(f frame.Frame, why string) error {
-	switch {
-	case f.Unterminated && d.stopped:
-		return nil
-	case f.Unterminated:
-		return fmt.Errorf("mistral: frame %d: %w", f.Index, adapters.ErrTruncated)
-	}
-	return fmt.Errorf("mistral: frame %d %s", f.Index, why)
-}
-
 // errorIn finds an error: {"object":"error",...}, {"error":...}, an event of that
 // name, or a message alone.
 func (d *decoder) errorIn(e *event, name string, data []byte) error {
-	bare := e.Choices == nil && !says(e.Usage) && (says(e.Message) || says(e.Detail))
-	if !says(e.Error) && name != "error" && e.Object != "error" && !bare {
+	bare := e.Choices == nil && !jsonwire.Says(e.Usage) && (jsonwire.Says(e.Message) || jsonwire.Says(e.Detail))
+	if !jsonwire.Says(e.Error) && name != "error" && e.Object != "error" && !bare {
 		return nil
 	}
 	return adapters.ErrorFromBody(d.facts(), data)
@@ -273,9 +263,7 @@ func (d *decoder) stop(word string, sink *adapters.Sink) {
 func (d *decoder) fail(reason, word string, sink *adapters.Sink) {
 	facts := d.facts()
 	facts.Code, facts.Message = word, "the provider ended the answer with finish_reason "+word
-	err := adapters.Classify(facts) // for its limits on words
-	err.Reason, err.Status, err.RetryDelay = reason, 0, nil
-	sink.Fail(word, err)
+	sink.Fail(word, adapters.Failed(facts, reason))
 }
 
 // finish says once that the rest of the body need not be waited for.

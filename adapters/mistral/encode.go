@@ -2,7 +2,6 @@ package mistral
 
 import (
 	"net/http"
-	"strings"
 
 	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/frame"
@@ -35,8 +34,10 @@ func (*Adapter) Framing() frame.Kind { return frame.SSE }
 func (*Adapter) Constraints(m *profile.Model) adapters.Constraints {
 	return adapters.Constraints{
 		// "Tool call id was ... but must be a-z, A-Z, 0-9, with a length of 9."
-		ToolCallIDs:       adapters.IDRule{ExactLen: 9, Alphanumeric: true},
-		Images:            m.TakesImages(),
+		ToolCallIDs: adapters.IDRule{ExactLen: 9, Alphanumeric: true},
+		Images:      m.TakesImages(),
+		// https://docs.mistral.ai/capabilities/vision/
+		ImageTypes:        []string{"image/jpeg", "image/png", "image/gif", "image/webp"},
 		ErrorResultImages: true,
 		// A conversation of one message must be the user's.
 		UserFirst:        true,
@@ -67,13 +68,8 @@ func (*Adapter) Encode(call *adapters.Call) (*adapters.Request, error) {
 
 // DecodeError implements adapters.Adapter.
 func (*Adapter) DecodeError(status int, header http.Header, body []byte) *adapters.UpstreamError {
-	facts := adapters.ErrorFacts{API: apiID, Status: status}
-	for _, name := range []string{"Mistral-Correlation-Id", "X-Kong-Request-Id", "X-Request-Id"} {
-		if facts.RequestID = header.Get(name); facts.RequestID != "" {
-			break
-		}
-	}
-	return adapters.ErrorFromBody(facts, body)
+	id := adapters.RequestID(header, "Mistral-Correlation-Id", "X-Kong-Request-Id", "X-Request-Id")
+	return adapters.ErrorFromBody(adapters.ErrorFacts{API: apiID, Status: status, RequestID: id}, body)
 }
 
 // encoder writes one request.
@@ -91,7 +87,7 @@ type encoder struct {
 func (e *encoder) body() ([]byte, error) {
 	w := &e.w
 	w.BeginObject()
-	w.Member("model", e.call.Model.ID)
+	w.Member("model", e.call.Model.NameOnWire())
 	w.Key("stream")
 	w.Bool(true)
 	for _, write := range []func() error{e.refuse, e.sampling, e.thinking, e.serviceTier, e.caching, e.responseFormat, e.tools, e.messages} {
@@ -100,54 +96,18 @@ func (e *encoder) body() ([]byte, error) {
 		}
 	}
 	w.EndObject()
-	return e.providerOptions(w.Bytes())
-}
-
-// providerOptions lays the caller's own options over the body. They cannot turn
-// streaming off.
-func (e *encoder) providerOptions(body []byte) ([]byte, error) {
-	provider := e.call.Model.Provider
-	options, ok := e.call.Generation.GetProviderOptionsJson()[provider]
-	if !ok {
-		return body, nil
-	}
-	merged, err := jsonwire.Merge(body, []byte(options))
-	if err == nil {
-		merged, err = jsonwire.Merge(merged, []byte(`{"stream":true}`))
-	}
-	if err != nil {
-		return nil, &adapters.FieldError{
-			Field:  "generation.provider_options_json[" + provider + "]",
-			Detail: "not one JSON object",
-		}
-	}
-	return merged, nil
+	return e.call.WithProviderOptions(w.Bytes(), `{"stream":true}`)
 }
 
 // header names the body, and the session, which Mistral routes to where the
 // beginning of its prompt is cached.
 func (e *encoder) header() http.Header {
 	h := http.Header{"Content-Type": {"application/json"}, "Accept": {"text/event-stream"}}
-	if key := headerValue(e.cacheKey()); key != "" {
+	if key := adapters.HeaderKey(e.opts.CacheKey(adapters.MaxCacheKey)); key != "" {
 		h.Set("X-Affinity", key)
 	}
 	return h
 }
 
-// headerValue keeps of a key what may stand in a header.
-func headerValue(key string) string {
-	return strings.Map(func(r rune) rune {
-		if r <= ' ' || r > '~' {
-			return '_'
-		}
-		return r
-	}, key)
-}
-
 // adjust tells the caller that something is not quite as asked.
 func (e *encoder) adjust(what string) { e.effect.Adjustments = append(e.effect.Adjustments, what) }
-
-// unsupported is the error for an explicit wish that cannot be carried.
-func unsupported(capability, field, detail string) error {
-	return &adapters.CapabilityError{Capability: capability, Field: field, Detail: detail}
-}

@@ -137,8 +137,8 @@ func TestBody(t *testing.T) {
 	g.Context.Tools = []*llmdv1.Tool{{Name: "f", Description: "d", ParametersJsonSchema: `{ "type":"object" }`}, {Name: "g", Strict: llmdv1.StrictMode_STRICT_MODE_PREFER}}
 	g.ConversationId = "conv"
 	g.Config = &llmdv1.GenerationConfig{
-		Temperature: proto.Float64(0.1), TopP: proto.Float64(1), MaxOutputTokens: proto.Int32(100), StopSequences: []string{"\n", "b"}, Seed: proto.Int64(7),
-		OutputJsonSchema: `{"type":"object" }`, ParallelToolCalls: proto.Bool(false), ServiceTier: llmdv1.ServiceTier_SERVICE_TIER_STANDARD,
+		Temperature: new(0.1), TopP: proto.Float64(1), MaxOutputTokens: proto.Int32(100), StopSequences: []string{"\n", "b"}, Seed: proto.Int64(7),
+		OutputJsonSchema: `{"type":"object" }`, ParallelToolCalls: new(false), ServiceTier: llmdv1.ServiceTier_SERVICE_TIER_STANDARD,
 	}
 	g.ToolChoice = &llmdv1.ToolChoice{Choice: &llmdv1.ToolChoice_Mode{Mode: llmdv1.ToolMode_TOOL_MODE_AUTO}}
 	g.Reasoning = &llmdv1.ReasoningConfig{Effort: high}
@@ -197,6 +197,7 @@ func TestMembers(t *testing.T) {
 	function := func(strict string) string {
 		return `[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{}},"strict":` + strict + `}}]`
 	}
+	const strictFunction = `[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{},"required":[],"additionalProperties":false},"strict":true}}]`
 	four := profile.Efforts{none: {Unsupported: true}, medium: {Word: "mid"}}
 	for name, c := range map[string]struct {
 		set  func(*profile.Model, *llmdv1.Generation)
@@ -221,8 +222,8 @@ func TestMembers(t *testing.T) {
 			g.ToolChoice = &llmdv1.ToolChoice{Choice: &llmdv1.ToolChoice_ToolName{ToolName: "f"}}
 		}, map[string]string{"tool_choice": `{"type":"function","function":{"name":"f"}}`, "tools": function("false")}},
 		"strict off":              {strict(llmdv1.StrictMode_STRICT_MODE_OFF), map[string]string{"tools": function("false")}},
-		"strict preferred":        {strict(llmdv1.StrictMode_STRICT_MODE_PREFER), map[string]string{"tools": function("true")}},
-		"strict required":         {strict(llmdv1.StrictMode_STRICT_MODE_REQUIRE), map[string]string{"tools": function("true")}},
+		"strict preferred":        {strict(llmdv1.StrictMode_STRICT_MODE_PREFER), map[string]string{"tools": strictFunction}},
+		"strict required":         {strict(llmdv1.StrictMode_STRICT_MODE_REQUIRE), map[string]string{"tools": strictFunction}},
 		"fast tier":               {tier(true, llmdv1.ServiceTier_SERVICE_TIER_FAST), map[string]string{"service_tier": `"auto"`}},
 		"standard tier":           {tier(true, llmdv1.ServiceTier_SERVICE_TIER_STANDARD), map[string]string{"service_tier": `"standard_only"`}},
 		"standard tier elsewhere": {tier(false, llmdv1.ServiceTier_SERVICE_TIER_STANDARD), map[string]string{"service_tier": ""}},
@@ -294,7 +295,7 @@ func TestRefused(t *testing.T) {
 		}, "cache_retention", "generation.cache.retention"},
 		"budget": {func(_ *profile.Model, g *llmdv1.Generation) {
 			g.Reasoning = &llmdv1.ReasoningConfig{BudgetTokens: proto.Int32(2048)}
-		}, "thinking_budget", "generation.reasoning.budget_tokens"},
+		}, "reasoning_budget", "generation.reasoning.budget_tokens"},
 		"strict tool": {func(_ *profile.Model, g *llmdv1.Generation) {
 			g.Context.Tools = []*llmdv1.Tool{{Name: "f"}, {Name: "g", Strict: llmdv1.StrictMode_STRICT_MODE_REQUIRE}}
 		}, "strict_tools", "generation.context.tools[1].strict"},
@@ -312,7 +313,7 @@ func TestRefused(t *testing.T) {
 		}, "", "generation.context.messages[1].user.content[1].image.uri"},
 		"image without bytes": {func(_ *profile.Model, g *llmdv1.Generation) {
 			g.Context.Messages = append(g.Context.Messages, result("a", "f", resultImage(&llmdv1.ImageContent{MimeType: "image/png"})))
-		}, "", "generation.context.messages[1].tool_result.content[0].image"},
+		}, "", "generation.context.messages[1].tool_result.content[0].image.data"},
 		"image without type": {func(_ *profile.Model, g *llmdv1.Generation) {
 			g.Context.Messages = append(g.Context.Messages, userMessage(userImage(link("data:;base64,QUJD"))))
 		}, "", "generation.context.messages[1].user.content[0].image.mime_type"},

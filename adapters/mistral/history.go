@@ -1,11 +1,12 @@
 package mistral
 
 import (
-	"encoding/json"
-	"fmt"
 	"strings"
 
+	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/jsonstream"
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
+	"github.com/llmd-dev/llmd/adapters/media"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
@@ -41,7 +42,7 @@ type message struct {
 type chunk struct {
 	text     string
 	thinking string
-	image    *picture
+	image    *media.Image
 	raw      []byte
 }
 
@@ -72,7 +73,7 @@ func (e *encoder) conversation() ([]message, error) {
 		var err error
 		switch m := m.GetMessage().(type) {
 		case *llmdv1.Message_User:
-			next, err = user(m.User, i)
+			next, err = e.user(m.User, i)
 			if n := len(ms); n > 0 && ms[n-1].role == roleTool && !next.empty() {
 				ms = append(ms, e.bridge(i))
 			}
@@ -80,7 +81,7 @@ func (e *encoder) conversation() ([]message, error) {
 			next = assistant(m.Assistant)
 			next.prefix = i == len(history)-1
 		case *llmdv1.Message_ToolResult:
-			next, err = toolResult(m.ToolResult, i)
+			next, err = e.toolResult(m.ToolResult, i)
 		}
 		if err != nil {
 			return nil, err
@@ -99,27 +100,8 @@ func (m *message) empty() bool { return m.text == "" && len(m.chunks) == 0 && le
 // bridge is the assistant's word between the result of a tool and the user's
 // message at an index of the history; it is reported for the caller's index.
 func (e *encoder) bridge(at int) message {
-	later := 0
-	for _, m := range e.call.Context.GetMessages()[at+1:] {
-		if m.GetUser() != nil {
-			later++
-		}
-	}
-	// The hand-off drops and puts in turns, but not the user's; so the caller's
-	// message is the one with as many of the user's behind it.
-	original := e.call.Generation.GetContext().GetMessages()
-	for i := len(original) - 1; i >= 0; i-- {
-		if original[i].GetUser() == nil {
-			continue
-		}
-		if later == 0 {
-			at = i
-			break
-		}
-		later--
-	}
 	e.changes = append(e.changes, &llmdv1.HandoffChange{
-		MessageIndex: int32(at),
+		MessageIndex: int32(e.call.Origin(at)),
 		Action:       llmdv1.HandoffAction_HANDOFF_ACTION_INSERTED,
 		Rule:         ruleBridge,
 		Detail:       "the API wants a word of the assistant between the result of a tool and the user",
@@ -128,7 +110,7 @@ func (e *encoder) bridge(at int) message {
 }
 
 // user is a user turn: a string if it is one text, else a list without empty texts.
-func user(m *llmdv1.UserMessage, at int) (message, error) {
+func (e *encoder) user(m *llmdv1.UserMessage, at int) (message, error) {
 	out := message{role: roleUser}
 	blocks := m.GetContent()
 	if len(blocks) == 1 && blocks[0].GetText() != nil {
@@ -138,16 +120,21 @@ func user(m *llmdv1.UserMessage, at int) (message, error) {
 	for j, b := range blocks {
 		switch {
 		case b.GetImage() != nil:
-			p, err := newPicture(b.GetImage(), fmt.Sprintf("generation.context.messages[%d].user.content[%d].image", at, j))
+			img, err := e.image(b.GetImage(), at, "user", j)
 			if err != nil {
 				return out, err
 			}
-			out.chunks = append(out.chunks, chunk{image: p})
+			out.chunks = append(out.chunks, chunk{image: &img})
 		case b.GetText().GetText() != "":
 			out.chunks = append(out.chunks, chunk{text: b.GetText().GetText()})
 		}
 	}
 	return out, nil
+}
+
+// image reads an image. https://docs.mistral.ai/capabilities/vision/
+func (e *encoder) image(in *llmdv1.ImageContent, at int, kind string, j int) (media.Image, error) {
+	return e.call.Image(in, e.call.BlockField(at, kind, j), media.Takes{Unseen: true})
 }
 
 // assistant is an assistant turn: its chunks in order, then its calls.
@@ -166,7 +153,7 @@ func assistant(m *llmdv1.AssistantMessage) message {
 		case *llmdv1.AssistantContent_ToolCall:
 			out.calls = append(out.calls, b.ToolCall)
 		case *llmdv1.AssistantContent_ProviderContent:
-			if raw := b.ProviderContent.GetRawJson(); isObject(raw) {
+			if raw := b.ProviderContent.GetRawJson(); jsonstream.Object(raw) == nil {
 				out.chunks = append(out.chunks, chunk{raw: raw})
 			}
 		}
@@ -179,7 +166,7 @@ func assistant(m *llmdv1.AssistantMessage) message {
 func thought(t *llmdv1.ThinkingContent) *chunk {
 	s := t.GetSignature()
 	switch {
-	case s.GetFormat() == formatThinking && isObject(s.GetData()):
+	case s.GetFormat() == formatThinking && jsonstream.Object(s.GetData()) == nil:
 		return &chunk{raw: s.GetData()}
 	case strings.TrimSpace(t.GetThinking()) != "":
 		return &chunk{thinking: t.GetThinking()}
@@ -187,26 +174,23 @@ func thought(t *llmdv1.ThinkingContent) *chunk {
 	return nil
 }
 
-// isObject: what goes out byte for byte must not break the body.
-func isObject(raw []byte) bool { return len(raw) > 0 && raw[0] == '{' && json.Valid(raw) }
-
 // toolResult is what a tool returned, images among it.
-func toolResult(m *llmdv1.ToolResultMessage, at int) (message, error) {
+func (e *encoder) toolResult(m *llmdv1.ToolResultMessage, at int) (message, error) {
 	out := message{role: roleTool, callID: m.GetToolCallId()}
 	// The name is optional, and one that breaks the rule for names is refused.
-	if isToolName(m.GetToolName()) {
-		out.name = m.GetToolName()
+	if name := m.GetToolName(); adapters.ToolName(name) == name {
+		out.name = name
 	}
 	var texts []string
 	var images []chunk
 	for j, b := range m.GetContent() {
 		switch {
 		case b.GetImage() != nil:
-			p, err := newPicture(b.GetImage(), fmt.Sprintf("generation.context.messages[%d].tool_result.content[%d].image", at, j))
+			img, err := e.image(b.GetImage(), at, "tool_result", j)
 			if err != nil {
 				return out, err
 			}
-			images = append(images, chunk{image: p})
+			images = append(images, chunk{image: &img})
 		case b.GetText() != nil:
 			texts = append(texts, b.GetText().GetText())
 		}
@@ -221,14 +205,6 @@ func toolResult(m *llmdv1.ToolResultMessage, at int) (message, error) {
 	}
 	out.chunks = append([]chunk{{text: text}}, images...)
 	return out, nil
-}
-
-// isToolName: letters, digits, "_" and "-", at most 64.
-func isToolName(s string) bool {
-	return s != "" && len(s) <= 64 && !strings.ContainsFunc(s, func(r rune) bool {
-		letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
-		return !letter && r != '_' && r != '-'
-	})
 }
 
 // message writes one message.
@@ -268,7 +244,7 @@ func (e *encoder) chunk(c *chunk) {
 	case c.image != nil:
 		w.Member("type", "image_url")
 		w.Key("image_url")
-		w.Base64("data:"+c.image.mime+";base64,", c.image.data)
+		w.Base64("data:"+c.image.Type+";base64,", c.image.Data)
 	case c.thinking != "":
 		w.Member("type", "thinking")
 		w.Key("thinking")

@@ -104,6 +104,7 @@ func TestConstraints(t *testing.T) {
 	m := model()
 	want := adapters.Constraints{
 		ToolCallIDs: adapters.IDRule{ExactLen: 9, Alphanumeric: true}, Images: true, ErrorResultImages: true, UserFirst: true, Prefill: true,
+		ImageTypes:       []string{"image/jpeg", "image/png", "image/gif", "image/webp"},
 		SignatureFormats: []string{"mistral.thinking"}, UnsignedThinking: true, ProviderContent: true,
 	}
 	if d := cmp.Diff(want, mistral.New().Constraints(m)); d != "" {

@@ -2,35 +2,27 @@ package mistral
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/llmd-dev/llmd/adapters"
-	"github.com/llmd-dev/llmd/adapters/jsonstream"
 	"github.com/llmd-dev/llmd/adapters/profile"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
-// maxCacheKey is the longest prompt_cache_key, in code points. Mistral names no
-// limit; this is that of the API which the field comes from.
-const maxCacheKey = 64
+// maxTemperature is that of the API; the contract goes to 2.
+// https://docs.mistral.ai/api/#tag/chat
+const maxTemperature = 1.5
 
 // refuse names the explicit options that the API has no field for. Unknown fields
 // are errors there, so they cannot be tried.
 func (e *encoder) refuse() error {
-	c := e.config
+	if err := e.call.Refuse("the API", "top_k", "verbosity", "user", "cache_retention", "reasoning_budget"); err != nil {
+		return err
+	}
 	switch {
-	case c != nil && c.TopK != nil:
-		return unsupported("top_k", "generation.config.top_k", "the API has no top_k")
-	case c.GetVerbosity() != llmdv1.Verbosity_VERBOSITY_UNSPECIFIED:
-		return unsupported("verbosity", "generation.config.verbosity", "the API has no verbosity")
-	case c != nil && c.GetSeed() < 0:
-		return unsupported("seed", "generation.config.seed", "the API takes no negative seed")
-	case e.call.Generation.GetUser() != "":
-		return unsupported("user", "generation.user", "the API has no field for the end user")
-	case e.opts.Retention == llmdv1.CacheRetention_CACHE_RETENTION_LONG:
-		return unsupported("cache_retention", "generation.cache.retention", "the API caches for a time of its own choice")
-	case e.opts.BudgetTokens > 0:
-		return unsupported("thinking_budget", "generation.reasoning.budget_tokens", "the API takes no thinking budget")
+	case e.config.GetSeed() < 0:
+		return adapters.Unsupported("seed", "config.seed", "the API takes no negative seed")
+	case e.config.GetTemperature() > maxTemperature:
+		return adapters.Unsupported("temperature", "config.temperature", "the API takes a temperature of at most 1.5")
 	}
 	return nil
 }
@@ -46,26 +38,13 @@ func (e *encoder) sampling() error {
 	if c == nil {
 		return nil
 	}
-	if c.Temperature != nil {
-		w.Key("temperature")
-		w.Float(c.GetTemperature())
-	}
-	if c.TopP != nil {
-		w.Key("top_p")
-		w.Float(c.GetTopP())
-	}
+	w.FloatIf("temperature", c.Temperature)
+	w.FloatIf("top_p", c.TopP)
 	if c.Seed != nil {
 		w.Key("random_seed")
 		w.Int(c.GetSeed())
 	}
-	if len(c.GetStopSequences()) > 0 {
-		w.Key("stop")
-		w.BeginArray()
-		for _, s := range c.GetStopSequences() {
-			w.String(s)
-		}
-		w.EndArray()
-	}
+	w.StringsIf("stop", c.GetStopSequences())
 	return nil
 }
 
@@ -113,46 +92,27 @@ func (e *encoder) serviceTier() error {
 	case known && tier == llmdv1.ServiceTier_SERVICE_TIER_STANDARD:
 		e.w.Member("service_tier", "standard_only")
 	case tier != llmdv1.ServiceTier_SERVICE_TIER_STANDARD:
-		name := strings.ToLower(strings.TrimPrefix(tier.String(), "SERVICE_TIER_"))
-		return unsupported("service_tier", "generation.config.service_tier",
-			fmt.Sprintf("provider %q has no service tier %s", e.call.Model.Provider, name))
+		return e.call.LacksTier()
 	}
 	return nil
 }
 
 // caching names the session, whose requests share the beginning of their prompt.
+// Mistral names no limit for the key; OpenAI's, whose field it is, will do.
 // https://docs.mistral.ai/studio-api/conversations/advanced/prompt-caching
 func (e *encoder) caching() error {
 	if e.call.Model.Compat.PromptCacheKeyMode != "disabled" {
-		e.w.MemberIf("prompt_cache_key", e.cacheKey())
+		e.w.MemberIf("prompt_cache_key", e.opts.CacheKey(adapters.MaxCacheKey))
 	}
 	return nil
-}
-
-// cacheKey is the session's key, cut; empty without caching.
-func (e *encoder) cacheKey() string {
-	if e.opts.Retention == llmdv1.CacheRetention_CACHE_RETENTION_NONE {
-		return ""
-	}
-	n := 0
-	for i := range e.opts.SessionKey {
-		if n == maxCacheKey {
-			return e.opts.SessionKey[:i]
-		}
-		n++
-	}
-	return e.opts.SessionKey
 }
 
 // responseFormat asks for an answer by a schema.
 // https://docs.mistral.ai/capabilities/structured-output/custom_structured_output/
 func (e *encoder) responseFormat() error {
-	schema := e.config.GetOutputJsonSchema()
-	if schema == "" {
-		return nil
-	}
-	if jsonstream.Object([]byte(schema)) != nil {
-		return &adapters.FieldError{Field: "generation.config.output_json_schema", Detail: "not one JSON object"}
+	schema, err := e.call.OutputSchema()
+	if err != nil || schema == "" {
+		return err
 	}
 	w := &e.w
 	w.Key("response_format")

@@ -4,34 +4,35 @@ import (
 	"encoding/json"
 	"math"
 
+	"github.com/llmd-dev/llmd/adapters/jsonwire"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
 // usage is the token count. The count of cached tokens goes by six names: the API
 // changed it, and gateways built on the client libraries pass on their spelling.
 type usage struct {
-	Prompt          *number `json:"prompt_tokens"`
-	PromptCamel     *number `json:"promptTokens"`
-	Completion      *number `json:"completion_tokens"`
-	CompletionCamel *number `json:"completionTokens"`
+	Prompt          *jsonwire.Number `json:"prompt_tokens"`
+	PromptCamel     *jsonwire.Number `json:"promptTokens"`
+	Completion      *jsonwire.Number `json:"completion_tokens"`
+	CompletionCamel *jsonwire.Number `json:"completionTokens"`
 
-	PromptDetails      cached `json:"prompt_tokens_details"`
-	PromptDetailsCamel cached `json:"promptTokensDetails"`
-	PromptDetail       cached `json:"prompt_token_details"`
-	PromptDetailCamel  cached `json:"promptTokenDetails"`
-	Cached             number `json:"num_cached_tokens"`
-	CachedCamel        number `json:"numCachedTokens"`
+	PromptDetails      cached          `json:"prompt_tokens_details"`
+	PromptDetailsCamel cached          `json:"promptTokensDetails"`
+	PromptDetail       cached          `json:"prompt_token_details"`
+	PromptDetailCamel  cached          `json:"promptTokenDetails"`
+	Cached             jsonwire.Number `json:"num_cached_tokens"`
+	CachedCamel        jsonwire.Number `json:"numCachedTokens"`
 
 	CompletionDetails struct {
-		Reasoning *number `json:"reasoning_tokens"`
+		Reasoning *jsonwire.Number `json:"reasoning_tokens"`
 	} `json:"completion_tokens_details"`
 
-	ServiceTier word `json:"service_tier"`
+	ServiceTier jsonwire.Word `json:"service_tier"`
 }
 
 type cached struct {
-	Tokens      number `json:"cached_tokens"`
-	TokensCamel number `json:"cachedTokens"`
+	Tokens      jsonwire.Number `json:"cached_tokens"`
+	TokensCamel jsonwire.Number `json:"cachedTokens"`
 }
 
 // readUsage reads a usage. One that cannot be read is none: no content is lost
@@ -52,7 +53,7 @@ func (u *usage) message() *llmdv1.Usage {
 		return nil
 	}
 	m := &llmdv1.Usage{InputTokens: count(prompt), OutputTokens: count(output)}
-	for _, n := range []number{
+	for _, n := range []jsonwire.Number{
 		u.PromptDetails.Tokens, u.PromptDetails.TokensCamel, u.PromptDetailsCamel.Tokens, u.PromptDetailsCamel.TokensCamel,
 		u.PromptDetail.Tokens, u.PromptDetail.TokensCamel, u.PromptDetailCamel.Tokens, u.PromptDetailCamel.TokensCamel,
 		u.Cached, u.CachedCamel,
@@ -72,7 +73,7 @@ func (u *usage) message() *llmdv1.Usage {
 	return m
 }
 
-func either(a, b *number) *number {
+func either(a, b *jsonwire.Number) *jsonwire.Number {
 	if a != nil {
 		return a
 	}
@@ -80,7 +81,7 @@ func either(a, b *number) *number {
 }
 
 // count keeps a number within the contract's type.
-func count(n *number) int32 {
+func count(n *jsonwire.Number) int32 {
 	if n == nil {
 		return 0
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
@@ -13,14 +12,14 @@ import (
 // event is one frame, or a whole answer where it was not streamed.
 // https://docs.mistral.ai/api/#tag/chat
 type event struct {
-	ID          word            `json:"id"`
-	Model       word            `json:"model"`
+	ID          jsonwire.Word   `json:"id"`
+	Model       jsonwire.Word   `json:"model"`
 	Choices     []choice        `json:"choices"`
 	Usage       json.RawMessage `json:"usage"`
-	ServiceTier word            `json:"service_tier"`
+	ServiceTier jsonwire.Word   `json:"service_tier"`
 
 	// An error, in the shapes that it has.
-	Object  word            `json:"object"` // "error"
+	Object  jsonwire.Word   `json:"object"` // "error"
 	Error   json.RawMessage `json:"error"`
 	Message json.RawMessage `json:"message"`
 	Detail  json.RawMessage `json:"detail"`
@@ -28,10 +27,10 @@ type event struct {
 
 // choice is one of the answers. Only number 0 is read.
 type choice struct {
-	Index        number `json:"index"`
-	Delta        *delta `json:"delta"`
-	Message      *delta `json:"message"` // where it is no stream
-	FinishReason word   `json:"finish_reason"`
+	Index        jsonwire.Number `json:"index"`
+	Delta        *delta          `json:"delta"`
+	Message      *delta          `json:"message"` // where it is no stream
+	FinishReason jsonwire.Word   `json:"finish_reason"`
 }
 
 // delta is a piece of a message, or a whole one.
@@ -42,11 +41,11 @@ type delta struct {
 
 // callDelta is a call, or a piece of one.
 type callDelta struct {
-	Index    *number `json:"index"`
-	ID       word    `json:"id"`
+	Index    *jsonwire.Number `json:"index"`
+	ID       jsonwire.Word    `json:"id"`
 	Function struct {
-		Name      word      `json:"name"`
-		Arguments arguments `json:"arguments"`
+		Name      jsonwire.Word `json:"name"`
+		Arguments arguments     `json:"arguments"`
 	} `json:"function"`
 
 	second bool // it stands behind another one in the same delta
@@ -125,7 +124,7 @@ func (v *content) UnmarshalJSON(b []byte) error {
 
 // chunkFields are the fields of a chunk that are read.
 type chunkFields struct {
-	Type     word            `json:"type"`
+	Type     jsonwire.Word   `json:"type"`
 	Text     jsonwire.Text   `json:"text"`
 	Thinking json.RawMessage `json:"thinking"`
 	Closed   json.RawMessage `json:"closed"`
@@ -255,43 +254,4 @@ func (v *arguments) UnmarshalJSON(b []byte) error {
 		*v = arguments(b)
 	}
 	return nil
-}
-
-// word is a short string. A number is taken as its text, all else as empty.
-type word string
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (v *word) UnmarshalJSON(b []byte) error {
-	*v = ""
-	switch c := b[0]; {
-	case c == '"':
-		return (*jsonwire.Text)(v).UnmarshalJSON(b)
-	case c >= '0' && c <= '9', c == '-':
-		*v = word(b)
-	}
-	return nil
-}
-
-// number is an integer, also as 3.0 and "3". All else is 0.
-type number int64
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (v *number) UnmarshalJSON(b []byte) error {
-	*v = 0
-	s := strings.Trim(string(b), `"`)
-	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
-		*v = number(n)
-	} else if f, err := strconv.ParseFloat(s, 64); err == nil && f > -1<<53 && f < 1<<53 {
-		*v = number(f)
-	}
-	return nil
-}
-
-// says: an empty value is like an absent one.
-func says(raw json.RawMessage) bool {
-	switch string(raw) {
-	case "", "null", `""`, "{}", "[]", "false", "0":
-		return false
-	}
-	return true
 }

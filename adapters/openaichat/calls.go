@@ -5,6 +5,7 @@ import (
 
 	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/jsonstream"
+	"github.com/llmd-dev/llmd/adapters/jsonwire"
 )
 
 // toolCall is a call that is being read.
@@ -14,25 +15,25 @@ type toolCall struct {
 	indexed  bool // the host numbers it
 	opened   bool // told to the sink
 
-	arguments strings.Builder // what was told to the sink
-	shape     shape           // of it
-	emptyOnly bool            // "{}" came and was not told: it may be a placeholder
-	held      string          // a fragment that may be the whole text anew
-	anew      bool            // each fragment is the whole text so far
+	arguments strings.Builder  // what was told to the sink
+	shape     jsonstream.Shape // of it
+	emptyOnly bool             // "{}" came and was not told: it may be a placeholder
+	held      string           // a fragment that may be the whole text anew
+	anew      bool             // each fragment is the whole text so far
 }
 
 // calls matches fragments to calls. Hosts number them; some do not, give the id
 // again with each fragment, change it on the way, or give the same number to all.
 type calls struct {
 	list    []*toolCall
-	byIndex map[number]*toolCall
+	byIndex map[jsonwire.Number]*toolCall
 	byID    map[string]*toolCall
 	// waiting is a call that is not opened yet: its id or name may still come.
 	waiting *toolCall
 }
 
 // legacyIndex stands for the one function_call of the time before tools.
-const legacyIndex = number(-1)
+const legacyIndex = jsonwire.Number(-1)
 
 // find is the call that a delta belongs to; nil if it begins a new one.
 func (cs *calls) find(d *callDelta) *toolCall {
@@ -90,7 +91,7 @@ func (c *toolCall) followedBy(d *callDelta) bool {
 }
 
 // whole says whether the arguments so far are one object.
-func (c *toolCall) whole() bool { return c.emptyOnly || c.held == "" && c.shape.closed }
+func (c *toolCall) whole() bool { return c.emptyOnly || c.held == "" && c.shape.Closed() }
 
 // repeatedBy says whether arguments are those so far, said again.
 func (c *toolCall) repeatedBy(arguments string) bool {
@@ -128,7 +129,7 @@ func (cs *calls) delta(d *callDelta, newBlock func() int, sink *adapters.Sink) {
 // register remembers by what the call is found again.
 func (cs *calls) register(c *toolCall, d *callDelta, isNew bool) {
 	if cs.byIndex == nil {
-		cs.byIndex, cs.byID = map[number]*toolCall{}, map[string]*toolCall{}
+		cs.byIndex, cs.byID = map[jsonwire.Number]*toolCall{}, map[string]*toolCall{}
 	}
 	if d.Index != nil && (isNew || !c.indexed) {
 		cs.byIndex[*d.Index] = c
@@ -204,7 +205,7 @@ func (c *toolCall) tell(fragment string, sink *adapters.Sink) {
 		return
 	}
 	c.arguments.WriteString(fragment)
-	c.shape.feed(fragment)
+	c.shape.Feed(fragment)
 	sink.Arguments(c.block, fragment)
 }
 
@@ -224,32 +225,4 @@ func (c *toolCall) settle(sink *adapters.Sink) {
 		held = held[c.arguments.Len():]
 	}
 	c.tell(held, sink)
-}
-
-// shape follows a JSON text far enough to know whether its outermost object is
-// closed.
-type shape struct {
-	depth             int
-	inString, escaped bool
-	closed            bool
-}
-
-func (s *shape) feed(text string) {
-	for i := range len(text) {
-		switch c := text[i]; {
-		case s.escaped:
-			s.escaped = false
-		case s.inString:
-			s.escaped = c == '\\'
-			s.inString = c != '"'
-		case c == '"':
-			s.inString = true
-		case c == '{' || c == '[':
-			s.depth++
-			s.closed = false
-		case c == '}' || c == ']':
-			s.depth--
-			s.closed = s.depth == 0
-		}
-	}
 }

@@ -3,8 +3,6 @@ package openaichat
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/llmd-dev/llmd/adapters"
@@ -52,11 +50,8 @@ func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
 		return nil
 	}
 	var c chunk
-	if err := jsonwire.Unmarshal(data, &c); err != nil {
-		// A field of another type than usual was left out, the others were read.
-		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); !ok {
-			return d.unreadable(f)
-		}
+	if err := adapters.ReadFrame(f, &c); err != nil && !d.stopped {
+		return err
 	}
 	if d.stopped {
 		// After the terminal marker only the usage is of interest.
@@ -94,23 +89,11 @@ func (d *decoder) Finish(sink *adapters.Sink) error {
 	return adapters.ErrTruncated
 }
 
-// unreadable is the error of a frame that is no JSON. What the end of the body cut
-// is a truncation, and of no interest after the terminal marker.
-func (d *decoder) unreadable(f frame.Frame) error {
-	switch {
-	case f.Unterminated && d.stopped:
-		return nil
-	case f.Unterminated:
-		return fmt.Errorf("openaichat: frame %d: %w", f.Index, adapters.ErrTruncated)
-	}
-	return fmt.Errorf("openaichat: frame %d is not JSON", f.Index)
-}
-
 // errorIn finds an error in the shapes of the hosts: {"error":...}, an event of
 // that name, vLLM's {"object":"error",...}, and a message alone.
 func (d *decoder) errorIn(c *chunk, event string, data []byte) error {
 	bare := c.Choices == nil && c.Usage == nil && c.ID == "" && (!blank(c.Message) || !blank(c.Detail))
-	if !says(c.Error) && event != "error" && c.Object != "error" && c.Type != "error" && c.BaseResp.StatusCode == 0 && !bare {
+	if !jsonwire.Says(c.Error) && event != "error" && c.Object != "error" && c.Type != "error" && c.BaseResp.StatusCode == 0 && !bare {
 		return nil
 	}
 	return adapters.ErrorFromBody(d.facts(), data)
@@ -119,15 +102,6 @@ func (d *decoder) errorIn(c *chunk, event string, data []byte) error {
 // facts is what is known of any error here.
 func (d *decoder) facts() adapters.ErrorFacts {
 	return adapters.ErrorFacts{API: apiID, Provider: d.call.Model.Provider}
-}
-
-// says: some hosts send an empty error with each chunk.
-func says(raw json.RawMessage) bool {
-	switch string(raw) {
-	case "", "null", `""`, "{}", "[]", "false", "0":
-		return false
-	}
-	return true
 }
 
 // identify tells whose answer this is. Azure's first chunk has neither id nor
@@ -147,10 +121,10 @@ func (d *decoder) identify(c *chunk, sink *adapters.Sink) {
 		d.tier = t
 		sink.ServiceTier(t)
 	}
-	if says(c.Citations) {
+	if jsonwire.Says(c.Citations) {
 		d.citations = c.Citations
 	}
-	if says(c.SearchResults) {
+	if jsonwire.Says(c.SearchResults) {
 		d.searchResults = c.SearchResults
 	}
 }
@@ -201,7 +175,7 @@ func (d *decoder) choice(c *choice, sink *adapters.Sink) {
 		d.calls.delta(&callDelta{Index: &index, Function: *delta.FunctionCall}, d.newBlock, sink)
 	}
 	for _, a := range delta.Annotations {
-		if says(a) {
+		if jsonwire.Says(a) {
 			d.annotations = append(d.annotations, a)
 		}
 	}
@@ -230,7 +204,7 @@ func (d *decoder) reasoning(delta *delta, sink *adapters.Sink) {
 		}
 	}
 	for _, raw := range delta.ReasoningDetails {
-		if says(raw) {
+		if jsonwire.Says(raw) {
 			d.think("", sink)
 			d.details.add(raw)
 		}
@@ -265,7 +239,7 @@ func (d *decoder) say(text string, sink *adapters.Sink) {
 
 // keep passes on what has no type in the contract, as it came.
 func (d *decoder) keep(kind string, raw json.RawMessage, sink *adapters.Sink) {
-	if says(raw) {
+	if jsonwire.Says(raw) {
 		d.calls.openWaiting(sink)
 		sink.ProviderContent(d.newBlock(), kind, raw)
 	}
@@ -287,7 +261,7 @@ func (d *decoder) stop(c *choice, sink *adapters.Sink) {
 	case "content_filter", "sensitive":
 		d.fail(adapters.ReasonContentFiltered, word, sink)
 	default:
-		if says(c.Error) {
+		if jsonwire.Says(c.Error) {
 			sink.Fail(word, adapters.ErrorFromBody(d.facts(), []byte(`{"error":`+string(c.Error)+`}`)))
 			return
 		}
@@ -322,9 +296,7 @@ func (d *decoder) succeed(reason llmdv1.StopReason, word string, sink *adapters.
 func (d *decoder) fail(reason, word string, sink *adapters.Sink) {
 	facts := d.facts()
 	facts.Code, facts.Message = word, "the provider ended the answer with finish_reason "+word
-	err := adapters.Classify(facts) // for its limits on words
-	err.Reason, err.Status, err.RetryDelay = reason, 0, nil
-	sink.Fail(word, err)
+	sink.Fail(word, adapters.Failed(facts, reason))
 }
 
 // sources keeps what the answer cites.

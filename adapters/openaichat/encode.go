@@ -2,7 +2,6 @@ package openaichat
 
 import (
 	"net/http"
-	"strings"
 
 	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/frame"
@@ -39,16 +38,22 @@ func (*Adapter) Framing() frame.Kind { return frame.SSE }
 func (*Adapter) Constraints(m *profile.Model) adapters.Constraints {
 	c := adapters.Constraints{
 		Images: m.TakesImages(),
+		// https://platform.openai.com/docs/guides/images-vision
+		ImageTypes: []string{"image/jpeg", "image/png", "image/gif", "image/webp"},
 		// Images leave their result for a user message, so an error does not matter.
 		ErrorResultImages: true,
 		Prefill:           true,
 		SignatureFormats:  []string{formatField, formatDetails},
 		UnsignedThinking:  m.Compat.RequiresThinkingAsText,
+		// A message needs content or calls; thinking stands beside them.
+		AnswerBesideThinking: !m.Compat.RequiresThinkingAsText,
 	}
 	if m.Compat.SupportsDeveloperRole {
 		// The developer role is OpenAI's own, and so is the limit on ids. Other
 		// hosts forward to models of any maker and want ids as they gave them.
 		c.ToolCallIDs = adapters.IDRule{MaxLen: maxToolCallID, WordChars: true}
+		// Its models begin a new answer behind one that is to go on.
+		c.Prefill = false
 	}
 	return c
 }
@@ -71,13 +76,8 @@ func (*Adapter) Encode(call *adapters.Call) (*adapters.Request, error) {
 
 // DecodeError implements adapters.Adapter.
 func (*Adapter) DecodeError(status int, header http.Header, body []byte) *adapters.UpstreamError {
-	facts := adapters.ErrorFacts{API: apiID, Status: status}
-	for _, name := range []string{"X-Request-Id", "Request-Id", "Apim-Request-Id", "X-Generation-Id", "Cf-Ray"} {
-		if facts.RequestID = header.Get(name); facts.RequestID != "" {
-			break
-		}
-	}
-	return adapters.ErrorFromBody(facts, body)
+	id := adapters.RequestID(header, "X-Request-Id", "Request-Id", "Apim-Request-Id", "X-Generation-Id", "Cf-Ray")
+	return adapters.ErrorFromBody(adapters.ErrorFacts{API: apiID, Status: status, RequestID: id}, body)
 }
 
 // encoder writes one request.
@@ -95,7 +95,7 @@ type encoder struct {
 func (e *encoder) body() ([]byte, error) {
 	w := &e.w
 	w.BeginObject()
-	w.Member("model", e.call.Model.ID)
+	w.Member("model", e.call.Model.NameOnWire())
 	w.Key("stream")
 	w.Bool(true)
 	if e.compat.SupportsUsageInStreaming {
@@ -112,34 +112,13 @@ func (e *encoder) body() ([]byte, error) {
 		}
 	}
 	w.EndObject()
-	return e.providerOptions(w.Bytes())
-}
-
-// providerOptions lays the caller's own options over the body. They cannot turn
-// streaming off.
-func (e *encoder) providerOptions(body []byte) ([]byte, error) {
-	provider := e.call.Model.Provider
-	options, ok := e.call.Generation.GetProviderOptionsJson()[provider]
-	if !ok {
-		return body, nil
-	}
-	merged, err := jsonwire.Merge(body, []byte(options))
-	if err == nil {
-		merged, err = jsonwire.Merge(merged, []byte(`{"stream":true}`))
-	}
-	if err != nil {
-		return nil, &adapters.FieldError{
-			Field:  "generation.provider_options_json[" + provider + "]",
-			Detail: "not one JSON object",
-		}
-	}
-	return merged, nil
+	return e.call.WithProviderOptions(w.Bytes(), `{"stream":true}`)
 }
 
 // header names the body, and the session where the host routes by it.
 func (e *encoder) header() http.Header {
 	h := http.Header{"Content-Type": {"application/json"}, "Accept": {"text/event-stream"}}
-	key := headerValue(e.cacheKey())
+	key := adapters.HeaderKey(e.opts.CacheKey(adapters.MaxCacheKey))
 	if !e.compat.SendSessionAffinityHeaders || key == "" {
 		return h
 	}
@@ -155,16 +134,6 @@ func (e *encoder) header() http.Header {
 		h.Set("X-Session-Affinity", key)
 	}
 	return h
-}
-
-// headerValue keeps of a key what may stand in a header.
-func headerValue(key string) string {
-	return strings.Map(func(r rune) rune {
-		if r <= ' ' || r > '~' {
-			return '_'
-		}
-		return r
-	}, key)
 }
 
 // adjust tells the caller that something is not quite as asked.

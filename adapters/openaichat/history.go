@@ -1,11 +1,11 @@
 package openaichat
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
+	"github.com/llmd-dev/llmd/adapters/media"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
@@ -36,7 +36,7 @@ type message struct {
 // part is a text or an image of a message's content.
 type part struct {
 	text   string
-	image  *picture
+	image  *media.Image
 	marked bool // ends a cached prefix
 }
 
@@ -79,7 +79,7 @@ func (e *encoder) conversation() ([]message, error) {
 		switch m := m.GetMessage().(type) {
 		case *llmdv1.Message_User:
 			flush()
-			u, ok, err := user(m.User, i)
+			u, ok, err := e.user(m.User, i)
 			if err != nil {
 				return nil, err
 			}
@@ -127,7 +127,7 @@ func (e *encoder) bridge(ms []message) []message {
 
 // user is a user turn: a string if it is one text, else a list without empty texts;
 // ok = false if nothing is left of it.
-func user(m *llmdv1.UserMessage, at int) (out message, ok bool, err error) {
+func (e *encoder) user(m *llmdv1.UserMessage, at int) (out message, ok bool, err error) {
 	blocks := m.GetContent()
 	out = message{role: "user"}
 	if len(blocks) == 1 && blocks[0].GetText() != nil {
@@ -137,16 +137,21 @@ func user(m *llmdv1.UserMessage, at int) (out message, ok bool, err error) {
 	for j, b := range blocks {
 		switch {
 		case b.GetImage() != nil:
-			p, err := newPicture(b.GetImage(), fmt.Sprintf("generation.context.messages[%d].user.content[%d].image", at, j))
+			img, err := e.image(b.GetImage(), at, "user", j)
 			if err != nil {
 				return out, false, err
 			}
-			out.parts = append(out.parts, part{image: p})
+			out.parts = append(out.parts, part{image: &img})
 		case b.GetText().GetText() != "":
 			out.parts = append(out.parts, part{text: b.GetText().GetText()})
 		}
 	}
 	return out, len(out.parts) > 0, nil
+}
+
+// image reads an image. https://platform.openai.com/docs/guides/images-vision
+func (e *encoder) image(in *llmdv1.ImageContent, at int, kind string, j int) (media.Image, error) {
+	return e.call.Image(in, e.call.BlockField(at, kind, j), media.Takes{Unseen: true})
 }
 
 // assistant is an assistant turn. Its content is one string: given lists of parts,
@@ -189,7 +194,7 @@ func (e *encoder) replayThinking(out *message, m *llmdv1.AssistantMessage, texts
 		if s.GetFormat() == formatDetails && out.details == "" {
 			if !isArray(s.GetData()) {
 				return &adapters.FieldError{
-					Field:  fmt.Sprintf("generation.context.messages[%d].assistant.content[%d].thinking.signature.data", at, j),
+					Field:  e.call.BlockField(at, "assistant", j) + ".thinking.signature.data",
 					Detail: "not a JSON array",
 				}
 			}
@@ -234,11 +239,11 @@ func (e *encoder) toolResult(m *llmdv1.ToolResultMessage, at int) (out message, 
 	for j, b := range m.GetContent() {
 		switch {
 		case b.GetImage() != nil:
-			p, err := newPicture(b.GetImage(), fmt.Sprintf("generation.context.messages[%d].tool_result.content[%d].image", at, j))
+			img, err := e.image(b.GetImage(), at, "tool_result", j)
 			if err != nil {
 				return out, nil, err
 			}
-			images = append(images, part{image: p})
+			images = append(images, part{image: &img})
 		case b.GetText() != nil:
 			texts = append(texts, b.GetText().GetText())
 		}
@@ -334,7 +339,7 @@ func (e *encoder) part(p *part) {
 		w.Key("image_url")
 		w.BeginObject()
 		w.Key("url")
-		w.Base64("data:"+p.image.mime+";base64,", p.image.data)
+		w.Base64("data:"+p.image.Type+";base64,", p.image.Data)
 		w.EndObject()
 	} else {
 		w.Member("type", "text")

@@ -2,20 +2,16 @@ package openaichat
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/llmd-dev/llmd/adapters"
-	"github.com/llmd-dev/llmd/adapters/jsonstream"
+	"github.com/llmd-dev/llmd/adapters/profile"
+	"github.com/llmd-dev/llmd/adapters/schema"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
-const (
-	// maxStops is how many stop sequences the API takes.
-	// https://platform.openai.com/docs/api-reference/chat/create#chat-create-stop
-	maxStops = 4
-	// maxCacheKey is the longest prompt_cache_key, in code points.
-	maxCacheKey = 64
-)
+// maxStops is how many stop sequences the API takes.
+// https://platform.openai.com/docs/api-reference/chat/create#chat-create-stop
+const maxStops = 4
 
 // sampling writes the output limit and the options of GenerationConfig that go by
 // the same name everywhere.
@@ -32,46 +28,39 @@ func (e *encoder) sampling() error {
 	if c == nil {
 		return nil
 	}
-	if c.TopK != nil {
-		return unsupported("top_k", "generation.config.top_k", "the API has no top_k; a host that has one takes it by provider_options_json")
+	if err := e.call.Refuse("the API", "top_k"); err != nil {
+		return err
 	}
 	if len(c.GetStopSequences()) > maxStops {
-		return unsupported("stop_sequences", "generation.config.stop_sequences", fmt.Sprintf("the API takes at most %d", maxStops))
+		return adapters.Unsupported("stop_sequences", "config.stop_sequences", fmt.Sprintf("the API takes at most %d", maxStops))
 	}
-	if c.Temperature != nil {
-		w.Key("temperature")
-		w.Float(c.GetTemperature())
+	temperature, topP, err := e.call.OpenAISampling(e.effect)
+	if err != nil {
+		return err
 	}
-	if c.TopP != nil {
-		w.Key("top_p")
-		w.Float(c.GetTopP())
-	}
+	w.FloatIf("temperature", temperature)
+	w.FloatIf("top_p", topP)
 	if c.Seed != nil {
 		w.Key("seed")
 		w.Int(c.GetSeed())
 	}
-	if len(c.GetStopSequences()) > 0 {
-		w.Key("stop")
-		w.BeginArray()
-		for _, s := range c.GetStopSequences() {
-			w.String(s)
-		}
-		w.EndArray()
-	}
+	w.StringsIf("stop", c.GetStopSequences())
 	return nil
 }
 
 // hostOptions writes what only some hosts know.
 func (e *encoder) hostOptions() error {
 	w := &e.w
-	if err := e.serviceTier(); err != nil {
+	tier, err := e.call.OpenAITier(e.compat.SupportsServiceTier)
+	if err != nil {
 		return err
 	}
+	w.MemberIf("service_tier", tier)
 	if v := e.config.GetVerbosity(); v != llmdv1.Verbosity_VERBOSITY_UNSPECIFIED {
-		if !e.compat.SupportsVerbosity || !isGPT5(e.call.Model.ID) {
-			return unsupported("verbosity", "generation.config.verbosity", fmt.Sprintf("model %q has no verbosity", e.call.Model.ID))
+		if !e.call.Model.HasVerbosity() {
+			return adapters.Unsupported("verbosity", "config.verbosity", fmt.Sprintf("model %q has no verbosity", e.call.Model.ID))
 		}
-		w.Member("verbosity", enumWord(v.String(), "VERBOSITY_"))
+		w.Member("verbosity", profile.VerbosityName(v))
 	}
 	// OpenAI splits "user" into safety_identifier and prompt_cache_key, but still
 	// takes it, and other hosts know no other name.
@@ -94,61 +83,21 @@ func (e *encoder) hostOptions() error {
 	return nil
 }
 
-// serviceTier: STANDARD is what a host without tiers has anyway.
-// https://platform.openai.com/docs/api-reference/chat/create#chat-create-service_tier
-func (e *encoder) serviceTier() error {
-	tier := e.config.GetServiceTier()
-	var word string
-	switch tier {
-	case llmdv1.ServiceTier_SERVICE_TIER_UNSPECIFIED:
-		return nil
-	case llmdv1.ServiceTier_SERVICE_TIER_STANDARD:
-		word = "default"
-	case llmdv1.ServiceTier_SERVICE_TIER_FAST:
-		word = "priority"
-	case llmdv1.ServiceTier_SERVICE_TIER_FLEX:
-		word = "flex"
-	}
-	switch {
-	case e.compat.SupportsServiceTier && word != "":
-		e.w.Member("service_tier", word)
-	case tier != llmdv1.ServiceTier_SERVICE_TIER_STANDARD:
-		return unsupported("service_tier", "generation.config.service_tier",
-			fmt.Sprintf("provider %q has no service tier %s", e.call.Model.Provider, enumWord(tier.String(), "SERVICE_TIER_")))
-	}
-	return nil
-}
-
 // caching writes the fields of OpenAI's prompt cache.
 // https://platform.openai.com/docs/guides/prompt-caching
 func (e *encoder) caching() error {
 	long := e.opts.Retention == llmdv1.CacheRetention_CACHE_RETENTION_LONG
 	if long && !e.compat.SupportsLongCacheRetention {
-		return unsupported("cache_retention", "generation.cache.retention",
+		return adapters.Unsupported("cache_retention", "cache.retention",
 			fmt.Sprintf("provider %q has no long cache retention", e.call.Model.Provider))
 	}
 	if mode := e.compat.PromptCacheKeyMode; mode == "enabled" || long && mode != "disabled" {
-		e.w.MemberIf("prompt_cache_key", e.cacheKey())
+		e.w.MemberIf("prompt_cache_key", e.opts.CacheKey(adapters.MaxCacheKey))
 	}
 	if long {
 		e.w.Member("prompt_cache_retention", "24h")
 	}
 	return nil
-}
-
-// cacheKey is the session's key, cut to what the API takes; empty without caching.
-func (e *encoder) cacheKey() string {
-	if e.opts.Retention == llmdv1.CacheRetention_CACHE_RETENTION_NONE {
-		return ""
-	}
-	n := 0
-	for i := range e.opts.SessionKey {
-		if n == maxCacheKey {
-			return e.opts.SessionKey[:i]
-		}
-		n++
-	}
-	return e.opts.SessionKey
 }
 
 // cacheMarker is the text of a cache_control marker; empty where none are sent.
@@ -167,12 +116,9 @@ func (e *encoder) cacheMarker() string {
 // can and the schema is within what can be enforced.
 // https://platform.openai.com/docs/guides/structured-outputs
 func (e *encoder) responseFormat() error {
-	schema := e.config.GetOutputJsonSchema()
-	if schema == "" {
-		return nil
-	}
-	if jsonstream.Object([]byte(schema)) != nil {
-		return &adapters.FieldError{Field: "generation.config.output_json_schema", Detail: "not one JSON object"}
+	text, err := e.call.OutputSchema()
+	if err != nil || text == "" {
+		return err
 	}
 	w := &e.w
 	w.Key("response_format")
@@ -181,40 +127,17 @@ func (e *encoder) responseFormat() error {
 	w.Key("json_schema")
 	w.BeginObject()
 	w.Member("name", "output")
-	if e.compat.SupportsStrictMode && strictSchema(schema) == "" {
+	switch {
+	case !e.compat.SupportsStrictMode:
+	case schema.Holds(text, schema.OpenAI()):
 		w.Key("strict")
 		w.Bool(true)
+	default:
+		e.adjust(adapters.LooseSchema)
 	}
 	w.Key("schema")
-	w.Raw(schema)
+	w.Raw(text)
 	w.EndObject()
 	w.EndObject()
 	return nil
-}
-
-// isGPT5 says whether an id names a model of the GPT-5 family, which alone has
-// verbosity: "gpt-5" as a whole word, so neither gpt-50 nor gpt-5o.
-func isGPT5(id string) bool {
-	const name, boundary = "gpt-5", "/.:_-"
-	id = strings.ToLower(id)
-	for from := 0; ; {
-		i := strings.Index(id[from:], name)
-		if i < 0 {
-			return false
-		}
-		i += from
-		end := i + len(name)
-		if (i == 0 || strings.IndexByte(boundary, id[i-1]) >= 0) && (end == len(id) || strings.IndexByte(boundary, id[end]) >= 0) {
-			return true
-		}
-		from = end
-	}
-}
-
-// enumWord is an enum value as it is spelled on the wire.
-func enumWord(name, prefix string) string { return strings.ToLower(strings.TrimPrefix(name, prefix)) }
-
-// unsupported is the error for an explicit wish that cannot be carried.
-func unsupported(capability, field, detail string) error {
-	return &adapters.CapabilityError{Capability: capability, Field: field, Detail: detail}
 }

@@ -1,6 +1,7 @@
 package openaichat
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 
@@ -9,10 +10,6 @@ import (
 	"github.com/llmd-dev/llmd/adapters/profile"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
-
-// minBudget is the least budget that a larger one is shrunk to, and the least that
-// is left for the answer beside it (contract 1.23).
-const minBudget = 1024
 
 // Names of the values that a chat template can be given.
 const (
@@ -26,7 +23,7 @@ type thinking struct {
 	on     bool
 	word   string // the effort; with !on the word for "off", if there is one
 	budget int32  // tokens; 0 = none
-	forced bool   // off because the budget does not fit, not because the caller said so
+	reason string // why it is off, where the caller did not say so
 }
 
 // told is what could be said of it in the host's format.
@@ -42,10 +39,12 @@ func (e *encoder) thinking() error {
 	if e.opts.Summary {
 		e.adjust("reasoning.include_summary has no switch in this API: the host shows what it shows")
 	}
-	if !e.call.Model.Reasoning || e.opts.Thinking == adapters.ThinkingDefault {
+	canBeOff := e.call.Model.SupportsEffort(llmdv1.ReasoningEffort_REASONING_EFFORT_NONE)
+	forced := e.opts.ToolMode == llmdv1.ToolMode_TOOL_MODE_REQUIRED && e.rejectsForced()
+	if !e.call.Model.Reasoning || e.opts.Thinking == adapters.ThinkingDefault && !(forced && canBeOff) {
 		return nil
 	}
-	t, err := e.plan()
+	t, err := e.plan(forced)
 	if err != nil {
 		return err
 	}
@@ -63,12 +62,36 @@ func (e *encoder) thinking() error {
 	return e.checkOn(t, said)
 }
 
+// rejectsForced: these hosts answer "Thinking mode does not support this tool_choice"
+// where a tool must be called, also to a model that thinks unasked.
+// https://api-docs.deepseek.com/guides/thinking_mode
+// https://help.aliyun.com/zh/model-studio/deep-thinking
+func (e *encoder) rejectsForced() bool {
+	return e.compat.ThinkingFormat == "deepseek" || e.compat.ThinkingFormat == "qwen"
+}
+
+const besideForced = "the host takes no thinking beside a forced tool choice"
+
+// off turns thinking off, though the caller did not say so.
+func (e *encoder) off(reason string) thinking {
+	e.effect.ReasoningEffort = llmdv1.ReasoningEffort_REASONING_EFFORT_NONE
+	e.effect.ReasoningDisabledReason = reason
+	return thinking{word: e.call.Model.EffortWord(llmdv1.ReasoningEffort_REASONING_EFFORT_NONE), reason: reason}
+}
+
 // plan decides about the budget. One that leaves no room for an answer is shrunk;
-// where that would leave too little, thinking is turned off.
-func (e *encoder) plan() (thinking, error) {
+// where that would leave too little, thinking is turned off, as beside a tool that must
+// be called.
+func (e *encoder) plan(forcedTool bool) (thinking, error) {
 	t := thinking{on: e.opts.Thinking == adapters.ThinkingOn, word: e.opts.EffortWord}
-	if !t.on {
+	switch {
+	case e.opts.Thinking == adapters.ThinkingOff:
 		return t, nil
+	case forcedTool && !e.call.Model.SupportsEffort(llmdv1.ReasoningEffort_REASONING_EFFORT_NONE):
+		return t, adapters.Unsupported("reasoning", "reasoning",
+			fmt.Sprintf("%s, and model %q always thinks", besideForced, e.call.Model.ID))
+	case forcedTool:
+		return e.off(besideForced), nil
 	}
 	if t.word == "" {
 		t.word = profile.EffortName(e.opts.Effort)
@@ -76,51 +99,29 @@ func (e *encoder) plan() (thinking, error) {
 	explicit := e.opts.BudgetTokens > 0
 	carried := e.budgetField() != "" || e.templateHas(varBudget)
 	switch {
+	case explicit && !carried && e.compat.ThinkingFormat == "openrouter" && e.opts.EffortExplicit:
+		return t, adapters.Unsupported("reasoning_budget", "reasoning.budget_tokens", "the host takes an effort or a thinking budget, not both")
 	case explicit && !carried && !e.budgetAsEffort():
-		return t, unsupported("thinking_budget", "generation.reasoning.budget_tokens",
+		return t, adapters.Unsupported("reasoning_budget", "reasoning.budget_tokens",
 			fmt.Sprintf("provider %q takes no thinking budget", e.call.Model.Provider))
 	case explicit:
 		t.budget = e.opts.BudgetTokens
 	case carried:
-		t.budget = levelBudget(e.opts.Effort)
-	}
-	room := e.opts.MaxOutputTokens
-	if room == 0 {
-		room = e.call.Model.MaxOutput
-	}
-	if room == 0 || t.budget <= room-minBudget {
+		t.budget = adapters.DefaultBudget(e.opts.Effort)
+	default:
 		return t, nil
 	}
-	room -= minBudget
+	var note string
+	t.budget, note = adapters.FitBudget(t.budget, cmp.Or(e.opts.MaxOutputTokens, e.call.Model.MaxOutput), explicit)
 	switch {
-	case room >= minBudget && explicit:
-		e.adjust(fmt.Sprintf("reasoning.budget_tokens: %d shrunk to %d, to leave room for the answer", t.budget, room))
-		t.budget = room
-	case room >= minBudget:
-		t.budget = room
-	case explicit:
-		e.effect.ReasoningEffort = llmdv1.ReasoningEffort_REASONING_EFFORT_NONE
-		e.effect.ReasoningDisabledReason = "the output limit leaves no room for a thinking budget"
-		off := e.call.Model.EffortWord(llmdv1.ReasoningEffort_REASONING_EFFORT_NONE)
-		return thinking{word: off, forced: true}, nil
+	case note == "" || !explicit:
+		// A budget that stands for an effort is no wish of the caller's.
+	case t.budget > 0:
+		e.adjust(note)
 	default:
-		t.budget = 0
+		return e.off(note), nil
 	}
 	return t, nil
-}
-
-// levelBudget is the budget that stands for an effort on hosts that count tokens.
-func levelBudget(e llmdv1.ReasoningEffort) int32 {
-	switch e {
-	case llmdv1.ReasoningEffort_REASONING_EFFORT_MINIMAL:
-		return 1024
-	case llmdv1.ReasoningEffort_REASONING_EFFORT_LOW:
-		return 2048
-	case llmdv1.ReasoningEffort_REASONING_EFFORT_MEDIUM:
-		return 8192
-	default:
-		return 16384
-	}
 }
 
 // budgetField is the host's own field for a budget; empty = it has none.
@@ -143,10 +144,12 @@ func (e *encoder) checkOff(t thinking, said told) error {
 	switch {
 	case said.state:
 		return nil
-	case t.forced:
-		return unsupported("thinking_budget", "generation.reasoning.budget_tokens", "the output limit leaves no room for it")
+	case t.reason != "" && e.opts.BudgetTokens > 0:
+		return adapters.Unsupported("reasoning_budget", "reasoning.budget_tokens", t.reason+", and the host cannot be told not to think")
+	case t.reason != "":
+		return adapters.Unsupported("reasoning", "reasoning", t.reason+", and the host cannot be told not to think")
 	}
-	return unsupported("reasoning_effort", "generation.reasoning.effort",
+	return adapters.Unsupported("reasoning_effort", "reasoning.effort",
 		fmt.Sprintf("model %q reasons and its host cannot be told not to", e.call.Model.ID))
 }
 
@@ -163,7 +166,7 @@ func (e *encoder) checkOn(t thinking, said told) error {
 	case said.state:
 		e.adjust(fmt.Sprintf("reasoning.effort %s: the host has no levels, thinking is switched on", profile.EffortName(e.opts.Effort)))
 	default:
-		return unsupported("reasoning_effort", "generation.reasoning.effort",
+		return adapters.Unsupported("reasoning_effort", "reasoning.effort",
 			fmt.Sprintf("the host of model %q cannot be told an effort", e.call.Model.ID))
 	}
 	return nil

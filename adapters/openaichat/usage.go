@@ -6,29 +6,30 @@ import (
 	"math/big"
 	"strings"
 
+	"github.com/llmd-dev/llmd/adapters/jsonwire"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
 // usage is the token count in the spellings of the hosts.
 type usage struct {
-	Prompt     *number `json:"prompt_tokens"`
-	Completion *number `json:"completion_tokens"`
-	Total      number  `json:"total_tokens"`
+	Prompt     *jsonwire.Number `json:"prompt_tokens"`
+	Completion *jsonwire.Number `json:"completion_tokens"`
+	Total      jsonwire.Number  `json:"total_tokens"`
 
 	PromptDetails struct {
-		Cached        number `json:"cached_tokens"`
-		CacheWrite    number `json:"cache_write_tokens"`    // OpenRouter
-		CacheCreation number `json:"cache_creation_tokens"` // LiteLLM
+		Cached        jsonwire.Number `json:"cached_tokens"`
+		CacheWrite    jsonwire.Number `json:"cache_write_tokens"`    // OpenRouter
+		CacheCreation jsonwire.Number `json:"cache_creation_tokens"` // LiteLLM
 	} `json:"prompt_tokens_details"`
-	CacheHit      number `json:"prompt_cache_hit_tokens"`     // DeepSeek
-	Cached        number `json:"cached_tokens"`               // Moonshot
-	CacheRead     number `json:"cache_read_input_tokens"`     // LiteLLM
-	CacheCreation number `json:"cache_creation_input_tokens"` // LiteLLM, Vercel
+	CacheHit      jsonwire.Number `json:"prompt_cache_hit_tokens"`     // DeepSeek
+	Cached        jsonwire.Number `json:"cached_tokens"`               // Moonshot
+	CacheRead     jsonwire.Number `json:"cache_read_input_tokens"`     // LiteLLM
+	CacheCreation jsonwire.Number `json:"cache_creation_input_tokens"` // LiteLLM, Vercel
 
 	CompletionDetails struct {
-		Reasoning *number `json:"reasoning_tokens"`
+		Reasoning *jsonwire.Number `json:"reasoning_tokens"`
 	} `json:"completion_tokens_details"`
-	Reasoning *number `json:"reasoning_tokens"` // Perplexity
+	Reasoning *jsonwire.Number `json:"reasoning_tokens"` // Perplexity
 
 	// What was billed. Cost is a number (OpenRouter) or an object (Perplexity).
 	Cost        json.RawMessage `json:"cost"`
@@ -38,7 +39,7 @@ type usage struct {
 		Prompt      json.RawMessage `json:"upstream_inference_prompt_cost"`
 		Completions json.RawMessage `json:"upstream_inference_completions_cost"`
 	} `json:"cost_details"`
-	Ticks *number `json:"cost_in_usd_ticks"` // xAI
+	Ticks *jsonwire.Number `json:"cost_in_usd_ticks"` // xAI
 }
 
 // message is the usage in disjoint buckets; nil if the host named no numbers.
@@ -47,7 +48,7 @@ func (u *usage) message() *llmdv1.Usage {
 	if u == nil || u.Prompt == nil && u.Completion == nil {
 		return nil
 	}
-	var prompt, output number
+	var prompt, output jsonwire.Number
 	if u.Prompt != nil {
 		prompt = *u.Prompt
 	}
@@ -75,13 +76,13 @@ func (u *usage) message() *llmdv1.Usage {
 		n := clamp(*reasoning)
 		m.ReasoningTokens = &n
 	}
-	m.TotalTokens = clamp(number(m.InputTokens) + number(m.CacheReadTokens) + number(m.CacheWriteTokens) + number(m.OutputTokens))
+	m.TotalTokens = clamp(jsonwire.Number(m.InputTokens) + jsonwire.Number(m.CacheReadTokens) + jsonwire.Number(m.CacheWriteTokens) + jsonwire.Number(m.OutputTokens))
 	return m
 }
 
 // firstOf is the first count that is not zero: hosts send the fields of others,
 // too, as zero.
-func firstOf(counts ...number) number {
+func firstOf(counts ...jsonwire.Number) jsonwire.Number {
 	for _, n := range counts {
 		if n > 0 {
 			return n
@@ -92,7 +93,7 @@ func firstOf(counts ...number) number {
 
 // clamp keeps a count within the contract's type: hosts report more cached tokens
 // than prompt tokens, which would make the rest negative.
-func clamp(n number) int32 { return int32(max(0, min(n, math.MaxInt32))) }
+func clamp(n jsonwire.Number) int32 { return int32(max(0, min(n, math.MaxInt32))) }
 
 // cost is what the host says it billed; nil if it says nothing.
 //

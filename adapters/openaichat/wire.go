@@ -2,7 +2,6 @@ package openaichat
 
 import (
 	"encoding/json"
-	"strconv"
 	"strings"
 
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
@@ -11,11 +10,11 @@ import (
 // chunk is one frame, or a whole answer where a host did not stream.
 // https://platform.openai.com/docs/api-reference/chat-streaming/streaming
 type chunk struct {
-	ID          word     `json:"id"`
-	Model       word     `json:"model"`
-	ServiceTier word     `json:"service_tier"`
-	Choices     []choice `json:"choices"`
-	Usage       *usage   `json:"usage"`
+	ID          jsonwire.Word `json:"id"`
+	Model       jsonwire.Word `json:"model"`
+	ServiceTier jsonwire.Word `json:"service_tier"`
+	Choices     []choice      `json:"choices"`
+	Usage       *usage        `json:"usage"`
 	// XGroq holds Groq's usage where it was not asked for.
 	// https://console.groq.com/docs/api-reference#chat-create
 	XGroq *struct {
@@ -28,22 +27,22 @@ type chunk struct {
 
 	// An error, in the shapes that hosts give it.
 	Error   json.RawMessage `json:"error"`
-	Object  word            `json:"object"` // "error" (vLLM)
-	Type    word            `json:"type"`   // "error"
+	Object  jsonwire.Word   `json:"object"` // "error" (vLLM)
+	Type    jsonwire.Word   `json:"type"`   // "error"
 	Message json.RawMessage `json:"message"`
 	Detail  json.RawMessage `json:"detail"`
 	// BaseResp is MiniMax's verdict, also under a status of 200.
 	BaseResp struct {
-		StatusCode number `json:"status_code"`
+		StatusCode jsonwire.Number `json:"status_code"`
 	} `json:"base_resp"`
 }
 
 // choice is one of the answers. Only number 0 is read.
 type choice struct {
-	Index        number          `json:"index"`
+	Index        jsonwire.Number `json:"index"`
 	Delta        *delta          `json:"delta"`
 	Message      *delta          `json:"message"` // where it is no stream
-	FinishReason word            `json:"finish_reason"`
+	FinishReason jsonwire.Word   `json:"finish_reason"`
 	Usage        *usage          `json:"usage"` // Moonshot
 	Error        json.RawMessage `json:"error"` // OpenRouter
 }
@@ -51,7 +50,7 @@ type choice struct {
 // delta is a piece of a message, or a whole one.
 type delta struct {
 	Content          content           `json:"content"`
-	Refusal          word              `json:"refusal"`
+	Refusal          jsonwire.Word     `json:"refusal"`
 	ReasoningContent content           `json:"reasoning_content"`
 	Reasoning        content           `json:"reasoning"`
 	ReasoningText    content           `json:"reasoning_text"`
@@ -67,51 +66,17 @@ type delta struct {
 // callDelta is a piece of a call. Which fields are there differs from host to
 // host; see calls.
 type callDelta struct {
-	Index    *number       `json:"index"`
-	ID       word          `json:"id"`
-	Function functionDelta `json:"function"`
+	Index    *jsonwire.Number `json:"index"`
+	ID       jsonwire.Word    `json:"id"`
+	Function functionDelta    `json:"function"`
 
 	second bool // it stands behind another one in the same delta
 }
 
 // functionDelta is what a call is made of.
 type functionDelta struct {
-	Name      word      `json:"name"`
-	Arguments arguments `json:"arguments"`
-}
-
-// word is a short string. A number is taken as its text, all else as empty.
-type word string
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (v *word) UnmarshalJSON(b []byte) error {
-	switch c := b[0]; {
-	case c == '"':
-		return (*jsonwire.Text)(v).UnmarshalJSON(b)
-	case c >= '0' && c <= '9', c == '-':
-		*v = word(b)
-	default:
-		*v = ""
-	}
-	return nil
-}
-
-// number is an integer; hosts also write 3.0 and "3". All else is 0.
-type number int64
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (v *number) UnmarshalJSON(b []byte) error {
-	s := strings.Trim(string(b), `"`)
-	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
-		*v = number(n)
-		return nil
-	}
-	f, err := strconv.ParseFloat(s, 64)
-	if err != nil || f != f || f < -1<<53 || f > 1<<53 {
-		f = 0
-	}
-	*v = number(f)
-	return nil
+	Name      jsonwire.Word `json:"name"`
+	Arguments arguments     `json:"arguments"`
 }
 
 // arguments is a fragment of a call's arguments: a string, or from a few hosts the
@@ -167,10 +132,10 @@ func (v *content) all() string { return v.thinking + v.text }
 
 // contentPart is one part; a string among parts is a text.
 type contentPart struct {
-	Type     word  `json:"type"`
-	Text     word  `json:"text"`
-	Content  texts `json:"content"`
-	Thinking texts `json:"thinking"`
+	Type     jsonwire.Word `json:"type"`
+	Text     jsonwire.Word `json:"text"`
+	Content  texts         `json:"content"`
+	Thinking texts         `json:"thinking"`
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -192,7 +157,7 @@ func (v *texts) UnmarshalJSON(b []byte) error {
 		return (*jsonwire.Text)(v).UnmarshalJSON(b)
 	}
 	parts, err := list[struct {
-		Text word `json:"text"`
+		Text jsonwire.Word `json:"text"`
 	}](b)
 	var text strings.Builder
 	for _, p := range parts {

@@ -2,16 +2,11 @@ package openairesponses
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 
 	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/frame"
-	"github.com/llmd-dev/llmd/adapters/jsonstream"
-	"github.com/llmd-dev/llmd/adapters/jsonwire"
 )
 
 // NewDecoder implements [adapters.Adapter].
@@ -26,13 +21,8 @@ func (a *Adapter) NewDecoder(call *adapters.Call) adapters.Decoder {
 // DecodeError implements [adapters.Adapter].
 // https://platform.openai.com/docs/guides/error-codes
 func (a *Adapter) DecodeError(status int, header http.Header, body []byte) *adapters.UpstreamError {
-	facts := adapters.ErrorFacts{API: a.api, Status: status}
-	for _, name := range []string{"X-Request-Id", "Apim-Request-Id", "Request-Id", "X-Generation-Id"} {
-		if facts.RequestID = header.Get(name); facts.RequestID != "" {
-			break
-		}
-	}
-	return adapters.ErrorFromBody(facts, body)
+	id := adapters.RequestID(header, "X-Request-Id", "Apim-Request-Id", "Request-Id", "X-Generation-Id")
+	return adapters.ErrorFromBody(adapters.ErrorFacts{API: a.api, Status: status, RequestID: id}, body)
 }
 
 // decoder reads one answer.
@@ -51,7 +41,7 @@ func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
 		return nil
 	}
 	var e event
-	if err := read(f, &e); err != nil {
+	if err := adapters.ReadFrame(f, &e); err != nil {
 		if f.Event != "" && f.Event != "error" && !strings.HasPrefix(f.Event, "response.") {
 			return nil // a host's own event
 		}
@@ -66,7 +56,7 @@ func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
 	if e.Type == "" && e.Object == "response" {
 		// A host that does not stream.
 		e.Response = &response{}
-		if err := read(f, e.Response); err != nil {
+		if err := adapters.ReadFrame(f, e.Response); err != nil {
 			return err
 		}
 		return d.end(&e, sink)
@@ -122,42 +112,3 @@ func (d *decoder) Finish(*adapters.Sink) error {
 	}
 	return nil
 }
-
-// read parses a frame. Some hosts forget to escape what stands in strings; that
-// is mended, but a frame that was cut is not.
-func read(f frame.Frame, v any) error {
-	err := tolerate(jsonwire.Unmarshal(f.Data, v))
-	if err != nil && !f.Unterminated {
-		if r := jsonstream.Repair(f.Data); r.Error == "" {
-			err = tolerate(json.Unmarshal([]byte(r.JSON), v))
-		}
-	}
-	if err != nil {
-		return &FrameError{Index: f.Index, Offset: f.Offset, Err: err}
-	}
-	return nil
-}
-
-// tolerate lets members of a wrong type go: the others were read.
-func tolerate(err error) error {
-	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
-		return nil
-	}
-	return err
-}
-
-// FrameError means that a frame could not be read. Its text does not quote it.
-type FrameError struct {
-	// Index is the frame's number, Offset its place in the body.
-	Index  int
-	Offset int64
-	// Err is the cause. Its text may quote a byte of the frame.
-	Err error
-}
-
-func (e *FrameError) Error() string {
-	return fmt.Sprintf("openairesponses: frame %d at byte %d is not JSON", e.Index, e.Offset)
-}
-
-// Unwrap gives the cause.
-func (e *FrameError) Unwrap() error { return e.Err }

@@ -37,6 +37,6 @@
 // # Reading order
 //
 // wire.go holds what the API sends. encode.go makes a request from decisions in
-// options.go, tools.go (strict.go) and history.go (turn.go, image.go). decode.go
+// options.go, tools.go and history.go (turn.go). decode.go
 // reads an answer, with items.go for its items, stop.go for its end and usage.go.
 package openairesponses

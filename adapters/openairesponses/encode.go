@@ -1,9 +1,7 @@
 package openairesponses
 
 import (
-	"cmp"
 	"net/http"
-	"strings"
 
 	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/frame"
@@ -38,11 +36,15 @@ func (*Adapter) Framing() frame.Kind { return frame.SSE }
 // may be adjacent and in any order, but the last one cannot be continued.
 func (*Adapter) Constraints(m *profile.Model) adapters.Constraints {
 	return adapters.Constraints{
-		ToolCallIDs:       adapters.IDRule{MaxLen: maxID, WordChars: true},
-		Images:            m.TakesImages(),
+		ToolCallIDs: adapters.IDRule{MaxLen: maxID, WordChars: true},
+		Images:      m.TakesImages(),
+		// https://platform.openai.com/docs/guides/images-vision
+		ImageTypes:        []string{"image/jpeg", "image/png", "image/gif", "image/webp"},
 		ErrorResultImages: true,
 		SignatureFormats:  []string{formatReasoning, formatMessage, formatItemID},
 		ProviderContent:   true,
+		// "reasoning was provided without its required following item".
+		AnswerAfterThinking: true,
 	}
 }
 
@@ -83,7 +85,7 @@ type encoder struct {
 func (e *encoder) body() ([]byte, error) {
 	w := &e.w
 	w.BeginObject()
-	w.Member("model", cmp.Or(e.call.Model.WireModel, e.call.Model.ID))
+	w.Member("model", e.call.Model.NameOnWire())
 	w.Key("stream")
 	w.Bool(true)
 	w.Key("store")
@@ -94,34 +96,14 @@ func (e *encoder) body() ([]byte, error) {
 		}
 	}
 	w.EndObject()
-	return e.providerOptions(w.Bytes())
-}
-
-// providerOptions lays the caller's own options over the body. They cannot turn
-// streaming off.
-func (e *encoder) providerOptions(body []byte) ([]byte, error) {
-	provider := e.call.Model.Provider
-	options, ok := e.call.Generation.GetProviderOptionsJson()[provider]
-	if !ok {
-		return body, nil
-	}
-	merged, err := jsonwire.Merge(body, []byte(options))
-	if err == nil {
-		merged, err = jsonwire.Merge(merged, []byte(`{"stream":true}`))
-	}
-	if err != nil {
-		return nil, &adapters.FieldError{
-			Field: "generation.provider_options_json[" + provider + "]", Detail: "not one JSON object",
-		}
-	}
-	return merged, nil
+	return e.call.WithProviderOptions(w.Bytes(), `{"stream":true}`)
 }
 
 // header names the body, and the session: hosts keep one on the same machine, where
 // its prompt is cached.
 func (e *encoder) header() http.Header {
 	h := http.Header{"Content-Type": {"application/json"}, "Accept": {"text/event-stream"}}
-	key := headerValue(e.cacheKey())
+	key := adapters.HeaderKey(e.opts.CacheKey(adapters.MaxCacheKey))
 	if e.azure || key == "" {
 		return h
 	}
@@ -135,18 +117,4 @@ func (e *encoder) header() http.Header {
 		h.Set("X-Client-Request-Id", key)
 	}
 	return h
-}
-
-// headerValue keeps of a key what may stand in a header.
-func headerValue(key string) string {
-	return strings.Map(func(r rune) rune {
-		if r <= ' ' || r > '~' {
-			return '_'
-		}
-		return r
-	}, key)
-}
-
-func unsupported(capability, field, detail string) error {
-	return &adapters.CapabilityError{Capability: capability, Field: field, Detail: detail}
 }

@@ -9,7 +9,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/llmd-dev/llmd/adapters"
-	"github.com/llmd-dev/llmd/adapters/frame"
 	"github.com/llmd-dev/llmd/adapters/profile"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
@@ -62,8 +61,15 @@ const (
 	hi        = `"input":[{"role":"user","content":[{"type":"input_text","text":"Hi"}]}]}`
 	strictly  = `{ "type": "object", "properties": {"q": {"type":"string"}}, "required": ["q"], "additionalProperties": false }`
 	loosely   = `{"type":"object","properties":{"q":{"type":"string"}}}`
+	never     = `{"type":"object","properties":{"q":{"oneOf":[]}}}`
 	toolStart = `"tools":[{"type":"function","name":"look","description":"Looks.","parameters":`
 )
+
+// alwaysReasons: OpenAI's first models that reason.
+func alwaysReasons(m *profile.Model) {
+	m.Compat.SupportsTemperature = false
+	m.Efforts = profile.Efforts{llmdv1.ReasoningEffort_REASONING_EFFORT_NONE: {Unsupported: true}}
+}
 
 func TestEncodeOptions(t *testing.T) {
 	plain := func(m *profile.Model) { m.ID, m.Reasoning = "gpt-4.1", false }
@@ -91,21 +97,35 @@ func TestEncodeOptions(t *testing.T) {
 		"off where it always is":   {ask(effort(llmdv1.ReasoningEffort_REASONING_EFFORT_NONE)), gpt(plain), false, `{"model":"gpt-4.1","stream":true,"store":false,` + hi},
 		"a summary of the default": {ask(func(g *llmdv1.Generation) { g.Reasoning = &llmdv1.ReasoningConfig{IncludeSummary: true} }), gpt(), false, head + `"reasoning":{"summary":"auto"},` + include + hi},
 		"sampling": {ask(config(func(c *llmdv1.GenerationConfig) {
-			c.MaxOutputTokens, c.Temperature, c.TopP = proto.Int32(16), proto.Float64(0), proto.Float64(0.5)
+			c.MaxOutputTokens, c.Temperature, c.TopP = proto.Int32(16), proto.Float64(0), new(0.5)
 		})), gpt(), false, head + `"max_output_tokens":16,"temperature":0,"top_p":0.5,` + include + hi},
-		"no temperature beside thinking": {ask(config(func(c *llmdv1.GenerationConfig) { c.Temperature = proto.Float64(1) })),
-			gpt(func(m *profile.Model) { m.Compat.SupportsTemperature = false }), false, head + include + hi},
-		"temperature without thinking": {ask(effort(llmdv1.ReasoningEffort_REASONING_EFFORT_NONE), config(func(c *llmdv1.GenerationConfig) { c.Temperature = proto.Float64(1) })),
-			gpt(func(m *profile.Model) { m.Compat.SupportsTemperature = false }), false, head + `"temperature":1,"reasoning":{"effort":"none"},` + hi},
+		"no temperature beside thinking": {
+			ask(config(func(c *llmdv1.GenerationConfig) { c.Temperature = proto.Float64(1) })),
+			gpt(alwaysReasons), false, head + include + hi,
+		},
+		"temperature where the model need not reason": {
+			ask(config(func(c *llmdv1.GenerationConfig) { c.Temperature = proto.Float64(1) })),
+			gpt(func(m *profile.Model) { m.Compat.SupportsTemperature = false }), false, head + `"temperature":1,` + include + hi,
+		},
+		"temperature without thinking": {
+			ask(effort(llmdv1.ReasoningEffort_REASONING_EFFORT_NONE), config(func(c *llmdv1.GenerationConfig) { c.Temperature = proto.Float64(1) })),
+			gpt(func(m *profile.Model) { m.Compat.SupportsTemperature = false }), false, head + `"temperature":1,"reasoning":{"effort":"none"},` + hi,
+		},
 		"format and verbosity": {ask(config(func(c *llmdv1.GenerationConfig) {
 			c.OutputJsonSchema, c.Verbosity = strictly, llmdv1.Verbosity_VERBOSITY_LOW
 		})), gpt(), false, head + include + `"text":{"format":{"type":"json_schema","name":"output","strict":true,"schema":` + strictly + `},"verbosity":"low"},` + hi},
-		"a format that cannot be enforced": {ask(config(func(c *llmdv1.GenerationConfig) { c.OutputJsonSchema = loosely })), gpt(), false,
-			head + include + `"text":{"format":{"type":"json_schema","name":"output","strict":false,"schema":` + loosely + `}},` + hi},
-		"tier and user": {ask(func(g *llmdv1.Generation) { g.User = "u-1" }, config(func(c *llmdv1.GenerationConfig) { c.ServiceTier = llmdv1.ServiceTier_SERVICE_TIER_FAST })), gpt(), false,
-			head + include + `"service_tier":"priority","user":"u-1",` + hi},
-		"standard tier": {ask(config(func(c *llmdv1.GenerationConfig) { c.ServiceTier = llmdv1.ServiceTier_SERVICE_TIER_STANDARD })), gpt(), false,
-			head + include + `"service_tier":"default",` + hi},
+		"a format that cannot be enforced": {
+			ask(config(func(c *llmdv1.GenerationConfig) { c.OutputJsonSchema = loosely })), gpt(), false,
+			head + include + `"text":{"format":{"type":"json_schema","name":"output","strict":false,"schema":` + loosely + `}},` + hi,
+		},
+		"tier and user": {
+			ask(func(g *llmdv1.Generation) { g.User = "u-1" }, config(func(c *llmdv1.GenerationConfig) { c.ServiceTier = llmdv1.ServiceTier_SERVICE_TIER_FAST })), gpt(), false,
+			head + include + `"service_tier":"priority","user":"u-1",` + hi,
+		},
+		"standard tier": {
+			ask(config(func(c *llmdv1.GenerationConfig) { c.ServiceTier = llmdv1.ServiceTier_SERVICE_TIER_STANDARD })), gpt(), false,
+			head + include + `"service_tier":"default",` + hi,
+		},
 		"standard tier at Azure": {ask(config(func(c *llmdv1.GenerationConfig) { c.ServiceTier = llmdv1.ServiceTier_SERVICE_TIER_STANDARD })), gpt(), true, head + include + hi},
 		"cache":                  {ask(cache(llmdv1.CacheRetention_CACHE_RETENTION_UNSPECIFIED)), gpt(), false, head + include + `"prompt_cache_key":"` + key + `",` + hi},
 		"cache, long":            {ask(cache(llmdv1.CacheRetention_CACHE_RETENTION_LONG)), gpt(), false, head + include + `"prompt_cache_key":"` + key + `","prompt_cache_retention":"24h",` + hi},
@@ -116,13 +136,17 @@ func TestEncodeOptions(t *testing.T) {
 		"cache at Azure":         {ask(cache(llmdv1.CacheRetention_CACHE_RETENTION_SHORT)), gpt(explicit), true, head + include + `"prompt_cache_key":"` + key + `",` + hi},
 		"a tool":                 {ask(tool(loosely, 0)), gpt(), false, head + include + toolStart + loosely + `,"strict":false}],` + hi},
 		"a strict tool":          {ask(tool(strictly, llmdv1.StrictMode_STRICT_MODE_REQUIRE)), gpt(), false, head + include + toolStart + strictly + `,"strict":true}],` + hi},
-		"strict if it can be":    {ask(tool(loosely, llmdv1.StrictMode_STRICT_MODE_PREFER)), gpt(), false, head + include + toolStart + loosely + `,"strict":false}],` + hi},
-		"no strict mode": {ask(tool(strictly, llmdv1.StrictMode_STRICT_MODE_PREFER)), gpt(func(m *profile.Model) { m.Compat.SupportsStrictMode = false }), false,
-			head + include + toolStart + strictly + `}],` + hi},
+		"strict if it can be":    {ask(tool(never, llmdv1.StrictMode_STRICT_MODE_PREFER)), gpt(), false, head + include + toolStart + never + `,"strict":false}],` + hi},
+		"made strict": {ask(tool(loosely, llmdv1.StrictMode_STRICT_MODE_PREFER)), gpt(), false, head + include + toolStart +
+			`{"type":"object","properties":{"q":{"anyOf":[{"type":"string"},{"type":"null"}]}},"required":["q"],"additionalProperties":false},"strict":true}],` + hi},
+		"no strict mode": {
+			ask(tool(strictly, llmdv1.StrictMode_STRICT_MODE_PREFER)), gpt(func(m *profile.Model) { m.Compat.SupportsStrictMode = false }), false,
+			head + include + toolStart + strictly + `}],` + hi,
+		},
 		"no parameters": {ask(tool("", llmdv1.StrictMode_STRICT_MODE_REQUIRE)), gpt(), false, head + include + toolStart + noParameters + `,"strict":true}],` + hi},
 		"tool choice": {ask(tool(loosely, 0), func(g *llmdv1.Generation) {
 			g.ToolChoice = &llmdv1.ToolChoice{Choice: &llmdv1.ToolChoice_ToolName{ToolName: "look"}}
-			g.Config.ParallelToolCalls = proto.Bool(false)
+			g.Config.ParallelToolCalls = new(false)
 		}), gpt(), false, head + include + toolStart + loosely + `,"strict":false}],"tool_choice":{"type":"function","name":"look"},"parallel_tool_calls":false,` + hi},
 		"tool mode": {ask(tool(loosely, 0), func(g *llmdv1.Generation) {
 			g.ToolChoice = &llmdv1.ToolChoice{Choice: &llmdv1.ToolChoice_Mode{Mode: llmdv1.ToolMode_TOOL_MODE_NONE}}
@@ -164,7 +188,7 @@ func TestEncodeRefusals(t *testing.T) {
 		"a limit too small": {ask(config(func(c *llmdv1.GenerationConfig) { c.MaxOutputTokens = proto.Int32(15) })), gpt(), false, "generation.config.max_output_tokens", false},
 		"no limit":          {ask(config(func(c *llmdv1.GenerationConfig) { c.MaxOutputTokens = proto.Int32(99) })), only(func(c *profile.Compat) { c.SupportsMaxOutputTokens = false }), false, "generation.config.max_output_tokens", false},
 		"budget":            {ask(func(g *llmdv1.Generation) { g.Reasoning = &llmdv1.ReasoningConfig{BudgetTokens: proto.Int32(2048)} }), gpt(), false, "generation.reasoning.budget_tokens", false},
-		"top_p":             {ask(config(func(c *llmdv1.GenerationConfig) { c.TopP = proto.Float64(1) })), only(func(c *profile.Compat) { c.SupportsTemperature = false }), false, "generation.config.top_p", false},
+		"top_p":             {ask(config(func(c *llmdv1.GenerationConfig) { c.TopP = proto.Float64(1) })), gpt(alwaysReasons), false, "generation.config.top_p", false},
 		"verbosity":         {ask(config(func(c *llmdv1.GenerationConfig) { c.Verbosity = llmdv1.Verbosity_VERBOSITY_LOW })), gpt(func(m *profile.Model) { m.ID = "gpt-50" }), false, "generation.config.verbosity", false},
 		"tier":              {ask(config(func(c *llmdv1.GenerationConfig) { c.ServiceTier = llmdv1.ServiceTier_SERVICE_TIER_FLEX })), only(func(c *profile.Compat) { c.SupportsServiceTier = false }), false, "generation.config.service_tier", false},
 		"tier at Azure":     {ask(config(func(c *llmdv1.GenerationConfig) { c.ServiceTier = llmdv1.ServiceTier_SERVICE_TIER_FAST })), gpt(), true, "generation.config.service_tier", false},
@@ -174,7 +198,7 @@ func TestEncodeRefusals(t *testing.T) {
 		"long cache, Azure": {ask(func(g *llmdv1.Generation) {
 			g.Cache = &llmdv1.CacheConfig{Retention: llmdv1.CacheRetention_CACHE_RETENTION_LONG}
 		}), gpt(), true, "generation.cache.retention", false},
-		"strict schema":    {ask(tool(loosely, llmdv1.StrictMode_STRICT_MODE_REQUIRE)), gpt(), false, "generation.context.tools[0].strict", false},
+		"strict schema":    {ask(tool(never, llmdv1.StrictMode_STRICT_MODE_REQUIRE)), gpt(), false, "generation.context.tools[0].strict", false},
 		"strict host":      {ask(tool(strictly, llmdv1.StrictMode_STRICT_MODE_REQUIRE)), only(func(c *profile.Compat) { c.SupportsStrictMode = false }), false, "generation.context.tools[0].strict", false},
 		"tool schema":      {ask(tool(`{"type":`, 0)), gpt(), false, "generation.context.tools[0].parameters_json_schema", true},
 		"output schema":    {ask(config(func(c *llmdv1.GenerationConfig) { c.OutputJsonSchema = `[]` })), gpt(), false, "generation.config.output_json_schema", true},
@@ -207,7 +231,7 @@ func TestEncodeRefusals(t *testing.T) {
 func TestEffective(t *testing.T) {
 	m := gpt(func(m *profile.Model) { m.Compat.SupportsTemperature = false })
 	e := encode(t, New(), ask(effort(llmdv1.ReasoningEffort_REASONING_EFFORT_HIGH), config(func(c *llmdv1.GenerationConfig) {
-		c.Temperature, c.MaxOutputTokens = proto.Float64(0.3), proto.Int32(500)
+		c.Temperature, c.MaxOutputTokens = new(0.3), proto.Int32(500)
 	}), tool(loosely, 0)), m).Effective
 	if e.GetReasoningEffort() != llmdv1.ReasoningEffort_REASONING_EFFORT_HIGH || e.GetMaxOutputTokens() != 500 || len(e.GetAdjustments()) != 1 || len(e.GetToolNames()) != 1 {
 		t.Errorf("%v", e)
@@ -217,9 +241,9 @@ func TestEffective(t *testing.T) {
 func TestHeader(t *testing.T) {
 	g := ask(func(g *llmdv1.Generation) { g.ConversationId = "c 1\n" })
 	for format, want := range map[string]map[string]string{
-		"openai":           {"Session-Id": "c_1_", "X-Client-Request-Id": "c_1_", "X-Session-Id": ""},
-		"openai-nosession": {"Session-Id": "", "X-Client-Request-Id": "c_1_", "X-Session-Id": ""},
-		"openrouter":       {"Session-Id": "", "X-Client-Request-Id": "", "X-Session-Id": "c_1_"},
+		"openai":           {"Session-Id": "c+1%0A", "X-Client-Request-Id": "c+1%0A", "X-Session-Id": ""},
+		"openai-nosession": {"Session-Id": "", "X-Client-Request-Id": "c+1%0A", "X-Session-Id": ""},
+		"openrouter":       {"Session-Id": "", "X-Client-Request-Id": "", "X-Session-Id": "c+1%0A"},
 	} {
 		m := gpt(func(m *profile.Model) { m.Compat.SessionAffinityFormat = format })
 		for name, value := range want {
@@ -288,54 +312,66 @@ func TestEncodeHistory(t *testing.T) {
 	}{
 		"reasoning and call": {
 			[]*llmdv1.Message{own(thinks(rs), calls("call_1", `{ "q" : 1.0 }`, "fc_1"))},
-			[]string{rs, `{"type":"function_call","id":"fc_1","call_id":"call_1","name":"look","namespace":"ns","arguments":"{ \"q\" : 1.0 }"}`}, nil,
+			[]string{rs, `{"type":"function_call","id":"fc_1","call_id":"call_1","name":"look","namespace":"ns","arguments":"{ \"q\" : 1.0 }"}`},
+			nil,
 		},
 		"reasoning, search, commentary": {
 			[]*llmdv1.Message{own(thinks(rs), provider("web_search_call", web), said("Yes.", `{"id":"msg_1","phase":"commentary"}`))},
-			[]string{rs, web, `{"type":"message","id":"msg_1","role":"assistant","status":"completed","phase":"commentary","content":[{"type":"output_text","text":"Yes.","annotations":[]}]}`}, nil,
+			[]string{rs, web, `{"type":"message","id":"msg_1","role":"assistant","status":"completed","phase":"commentary","content":[{"type":"output_text","text":"Yes.","annotations":[]}]}`},
+			nil,
 		},
 		"reasoning at the end": {
 			[]*llmdv1.Message{own(said("Yes.", "msg_1"), thinks(rs))},
-			[]string{outputText("msg_1", "Yes.")}, []string{ruleOrphan},
+			[]string{outputText("msg_1", "Yes.")},
+			[]string{ruleOrphan},
 		},
 		"a turn of reasoning alone": {[]*llmdv1.Message{own(thinks(rs), thinks(rs)), user("Hi")}, []string{`{"role":"user","content":[{"type":"input_text","text":"Hi"}]}`}, []string{ruleOrphan, ruleOrphan}},
 		"reasoning that holds nothing": {
 			[]*llmdv1.Message{own(thinks(`{"id":"rs_1","type":"reasoning","summary":[],"encrypted_content":null}`), said("Yes.", `{"id":"msg_1"}`), calls("call_1", "", "fc_1"))},
-			[]string{outputText("msg_llmd_0", "Yes."), `{"type":"function_call","call_id":"call_1","name":"look","namespace":"ns","arguments":"{}"}`}, []string{ruleEmpty},
+			[]string{outputText("msg_llmd_0", "Yes."), `{"type":"function_call","call_id":"call_1","name":"look","namespace":"ns","arguments":"{}"}`},
+			[]string{ruleEmpty, ruleEmpty, ruleEmpty},
 		},
 		"thinking without its item": {
 			[]*llmdv1.Message{own(thinks(""), calls("call_1", "{}", "fc_1"))},
-			[]string{`{"type":"function_call","call_id":"call_1","name":"look","namespace":"ns","arguments":"{}"}`}, nil,
+			[]string{`{"type":"function_call","call_id":"call_1","name":"look","namespace":"ns","arguments":"{}"}`},
+			[]string{ruleEmpty},
 		},
 		"citations": {
 			[]*llmdv1.Message{own(said("See.", `{"id":"msg_1"}`), provider(kindMessageContent, parts))},
-			[]string{`{"type":"message","id":"msg_1","role":"assistant","status":"completed","content":` + parts + `}`}, nil,
+			[]string{`{"type":"message","id":"msg_1","role":"assistant","status":"completed","content":` + parts + `}`},
+			nil,
 		},
 		"citations of another text": {
 			[]*llmdv1.Message{own(said("Changed.", `{"id":"msg_1"}`), provider(kindMessageContent, parts))},
-			[]string{outputText("msg_1", "Changed.")}, []string{ruleLooseContent},
+			[]string{outputText("msg_1", "Changed.")},
+			[]string{ruleLooseContent},
 		},
 		"an id that is too long": {
 			[]*llmdv1.Message{own(said("Yes.", `{"id":"`+strings.Repeat("x", 65)+`"}`))},
 			// SHA-256 of 65 times "x", its first 16 bytes in base 36.
-			[]string{outputText("msg_"+longID, "Yes.")}, nil,
+			[]string{outputText("msg_"+longID, "Yes.")},
+			nil,
 		},
 		"another model's turn": {
 			[]*llmdv1.Message{user("Hi"), foreign},
-			[]string{`{"role":"user","content":[{"type":"input_text","text":"Hi"}]}`, outputText("msg_llmd_1", "Aye."), outputText("msg_llmd_1_1", "Nay."), `{"type":"function_call","call_id":"call_1","name":"look","arguments":"{}"}`}, nil,
+			[]string{`{"role":"user","content":[{"type":"input_text","text":"Hi"}]}`, outputText("msg_llmd_1", "Aye."), outputText("msg_llmd_1_1", "Nay."), `{"type":"function_call","call_id":"call_1","name":"look","arguments":"{}"}`},
+			nil,
 		},
 		"an item id of another shape": {
 			[]*llmdv1.Message{own(calls("call_1", "{}", "0b-uuid"))},
-			[]string{`{"type":"function_call","call_id":"call_1","name":"look","namespace":"ns","arguments":"{}"}`}, nil,
+			[]string{`{"type":"function_call","call_id":"call_1","name":"look","namespace":"ns","arguments":"{}"}`},
+			nil,
 		},
 		"text results": {
 			[]*llmdv1.Message{result(textResult("a\u2028<b>"), textResult("c"))},
-			[]string{`{"type":"function_call_output","call_id":"call_1","output":"a` + "\u2028" + `<b>\nc"}`}, nil,
+			[]string{`{"type":"function_call_output","call_id":"call_1","output":"a` + "\u2028" + `<b>\nc"}`},
+			nil,
 		},
 		"no result": {[]*llmdv1.Message{result(textResult(" "))}, []string{`{"type":"function_call_output","call_id":"call_1","output":"(no tool output)"}`}, nil},
 		"a result with an image": {
 			[]*llmdv1.Message{result(imageResult, textResult("look"))},
-			[]string{`{"type":"function_call_output","call_id":"call_1","output":[{"type":"input_text","text":"look"},` + pngPart + `]}`}, nil,
+			[]string{`{"type":"function_call_output","call_id":"call_1","output":[{"type":"input_text","text":"look"},` + pngPart + `]}`},
+			nil,
 		},
 		"an image alone": {[]*llmdv1.Message{result(imageResult)}, []string{`{"type":"function_call_output","call_id":"call_1","output":[` + pngPart + `]}`}, nil},
 	} {
@@ -403,66 +439,5 @@ func TestConstraints(t *testing.T) {
 	}
 	if New().API() != "openai-responses" || NewAzure().API() != "azure-openai-responses" {
 		t.Error("the ids of the APIs")
-	}
-}
-
-func TestStrictSchema(t *testing.T) {
-	for text, want := range map[string]string{
-		strictly:     "",
-		noParameters: "",
-		`{"type":"object","properties":{"a":{"type":["array","null"],"items":{"enum":[1]}},"b":{"anyOf":[{"type":"string"},{"type":"null"}]}},"required":["b","a"],"additionalProperties":false}`: "",
-		loosely: "an object without additionalProperties false",
-		`{"type":"object","properties":{"a":{"type":"string"}},"required":[],"additionalProperties":false}`:                                                             "an object whose properties are not all required",
-		`{"type":"object","properties":{},"required":["x"],"additionalProperties":false}`:                                                                               "an object whose properties are not all required",
-		`{"type":"object","properties":{"a":{"$ref":"#/x"}},"required":["a"],"additionalProperties":false}`:                                                             "the keyword $ref",
-		`{"type":"object","properties":{"a":true},"required":["a"],"additionalProperties":false}`:                                                                       "a part that is no object",
-		`{"type":"object","properties":{"a":{"type":"array"}},"required":["a"],"additionalProperties":false}`:                                                           "a part that is no object",
-		`{"type":"object","properties":{"a":{"anyOf":[{"type":"object","properties":{},"additionalProperties":false}]}},"required":["a"],"additionalProperties":false}`: "an object or array inside anyOf",
-		`{"type":"object","properties":{"a":{"description":"x"}},"required":["a"],"additionalProperties":false}`:                                                        "a part without type, anyOf or enum",
-		`{"properties":{},"enum":[1]}`: "properties without type object",
-	} {
-		if got := strictSchema(text); got != want {
-			t.Errorf("%s: %q, want %q", text, got, want)
-		}
-	}
-}
-
-func TestIsGPT5(t *testing.T) {
-	// The words of host-behaviour.md.
-	for id, want := range map[string]bool{
-		"gpt-5": true, "gpt-5.4": true, "gpt-5-mini": true, "openai/gpt-5": true, "GPT-5:free": true,
-		"gpt-50": false, "gpt-5o": false, "xgpt-5": false, "gpt-4.1": false, "o3": false, "gpt-50/gpt-5": true,
-	} {
-		if isGPT5(id) != want {
-			t.Error(id)
-		}
-	}
-}
-
-func TestDataURL(t *testing.T) {
-	for uri, want := range map[string]string{
-		"data:image/png;base64,aGk=": "hi", "DATA:;base64,aGk": "hi", "data:text/plain,a%20b": "a b", "data:,": "",
-	} {
-		if got, ok := dataURL(uri); !ok || string(got) != want {
-			t.Errorf("%s: %q %v", uri, got, ok)
-		}
-	}
-	for _, bad := range []string{"http://x", "data:", "data:;base64,!", "data:,%zz"} {
-		if _, ok := dataURL(bad); ok {
-			t.Errorf("%q was read", bad)
-		}
-	}
-}
-
-func BenchmarkDecodeDelta(b *testing.B) {
-	data := []byte(`{"type":"response.output_text.delta","content_index":0,"delta":" token","item_id":"msg_1","logprobs":[],"obfuscation":"abcdefgh","output_index":0,"sequence_number":5}`)
-	d := New().NewDecoder(nil)
-	var sink adapters.Sink
-	b.ReportAllocs()
-	for b.Loop() {
-		sink.Reset()
-		if err := d.Decode(frame.Frame{Data: data}, &sink); err != nil {
-			b.Fatal(err)
-		}
 	}
 }

@@ -1,9 +1,9 @@
 package openairesponses
 
 import (
-	"fmt"
 	"strings"
 
+	"github.com/llmd-dev/llmd/adapters/media"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
@@ -59,7 +59,7 @@ func (e *encoder) user(n int, m *llmdv1.UserMessage) error {
 			began = true
 		}
 		if img := b.GetImage(); img != nil {
-			if err := e.image(img, e.blockField(n, "user", k)); err != nil {
+			if err := e.image(img, e.call.BlockField(n, "user", k)); err != nil {
 				return err
 			}
 			continue
@@ -100,7 +100,7 @@ func (e *encoder) result(n int, m *llmdv1.ToolResultMessage) error {
 		}
 		for k, b := range m.GetContent() {
 			if img := b.GetImage(); img != nil {
-				if err := e.image(img, e.blockField(n, "tool_result", k)); err != nil {
+				if err := e.image(img, e.call.BlockField(n, "tool_result", k)); err != nil {
 					return err
 				}
 			}
@@ -115,27 +115,27 @@ func (e *encoder) result(n int, m *llmdv1.ToolResultMessage) error {
 	return nil
 }
 
+// image writes an image as a part of a message or of a function's output; field names
+// its block. https://platform.openai.com/docs/guides/images-vision
+func (e *encoder) image(in *llmdv1.ImageContent, field string) error {
+	img, err := e.call.Image(in, field, media.Takes{Unseen: true})
+	if err != nil {
+		return err
+	}
+	w := &e.w
+	w.BeginObject()
+	w.Member("type", "input_image")
+	w.Member("detail", "auto")
+	w.Key("image_url")
+	w.Base64("data:"+img.Type+";base64,", img.Data)
+	w.EndObject()
+	return nil
+}
+
 func (e *encoder) inputText(text string) {
 	w := &e.w
 	w.BeginObject()
 	w.Member("type", "input_text")
 	w.Member("text", text)
 	w.EndObject()
-}
-
-// blockField names a content block of the request.
-func (e *encoder) blockField(message int, kind string, block int) string {
-	return fmt.Sprintf("generation.context.messages[%d].%s.content[%d]", e.origin(message), kind, block)
-}
-
-// origin is the place of a message in the caller's history, which may hold messages
-// that the hand-off left out.
-func (e *encoder) origin(message int) int {
-	m := e.call.Context.GetMessages()[message]
-	for i, theirs := range e.call.Generation.GetContext().GetMessages() {
-		if theirs == m {
-			return i
-		}
-	}
-	return message
 }

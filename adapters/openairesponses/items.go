@@ -31,8 +31,8 @@ type slot struct {
 	key  int    // the block's
 	kind string // the item's type
 	id   string // the item's, as it was last said
-	// streamed: deltas came.
-	streamed bool
+	// told: a call was announced; streamed: deltas came.
+	told, streamed bool
 	// piece is where the last delta of reasoning belongs.
 	piece piece
 	// content is where the last delta of a message belongs.
@@ -108,7 +108,7 @@ func (t *items) open(e *event, kind, id string) *slot {
 // add begins an item.
 func (t *items) add(e *event, sink *adapters.Sink) {
 	var it item
-	if tolerate(json.Unmarshal(e.Item, &it)) != nil {
+	if !adapters.Readable(json.Unmarshal(e.Item, &it)) {
 		return
 	}
 	s := t.find(e)
@@ -121,6 +121,7 @@ func (t *items) add(e *event, sink *adapters.Sink) {
 	case itemMessage:
 		sink.Text(s.key, "")
 	case itemCall:
+		s.told = true
 		sink.ToolCall(s.key, it.callID(), it.Name, it.Namespace)
 		t.firstArguments(s, string(it.Arguments), sink)
 	}
@@ -189,16 +190,31 @@ func (t *items) wholeThought(e *event, p piece, text looseText, sink *adapters.S
 	}
 }
 
-func (t *items) arguments(e *event, sink *adapters.Sink) {
-	if s := t.slot(e, itemCall); s != nil {
+// call is the call whose arguments come; nil = it has ended. One whose beginning did
+// not come opens without a name, which its last word says.
+func (t *items) call(e *event, sink *adapters.Sink) *slot {
+	s := t.slot(e, itemCall)
+	if s != nil && !s.told {
+		s.told = true
+		sink.ToolCall(s.key, "", "", "")
+	}
+	if s != nil {
 		s.streamed = true
+	}
+	return s
+}
+
+func (t *items) arguments(e *event, sink *adapters.Sink) {
+	if s := t.call(e, sink); s != nil {
 		sink.Arguments(s.key, string(e.Delta))
 	}
 }
 
 func (t *items) wholeArguments(e *event, sink *adapters.Sink) {
-	if s := t.slot(e, itemCall); s != nil && e.Arguments != "" {
-		s.streamed = true
+	if e.Arguments == "" {
+		return
+	}
+	if s := t.call(e, sink); s != nil {
 		sink.FinalArguments(s.key, string(e.Arguments))
 	}
 }
@@ -206,7 +222,7 @@ func (t *items) wholeArguments(e *event, sink *adapters.Sink) {
 // endItem takes an item's last word.
 func (t *items) endItem(e *event, sink *adapters.Sink) {
 	var it item
-	if tolerate(json.Unmarshal(e.Item, &it)) != nil || it.Type == "" {
+	if !adapters.Readable(json.Unmarshal(e.Item, &it)) || it.Type == "" {
 		return
 	}
 	if e.ItemID == "" {

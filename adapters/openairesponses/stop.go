@@ -54,7 +54,7 @@ func (d *decoder) settle(output []json.RawMessage, sink *adapters.Sink) {
 	seen := map[string]int{}
 	for _, raw := range output {
 		var it item
-		if tolerate(json.Unmarshal(raw, &it)) != nil || it.Type == "" {
+		if !adapters.Readable(json.Unmarshal(raw, &it)) || it.Type == "" {
 			continue
 		}
 		n := seen[it.Type]

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 
 	"github.com/llmd-dev/llmd/adapters"
@@ -57,6 +58,7 @@ func (e *encoder) assistant(n int, m *llmdv1.AssistantMessage) error {
 		}
 	}
 	t.dropOrphans()
+	t.reportNameless()
 	for i := range t.items {
 		t.write(&t.items[i])
 	}
@@ -71,39 +73,45 @@ func (t *turn) collect(k int, b *llmdv1.AssistantContent) error {
 	case *llmdv1.AssistantContent_ToolCall:
 		t.items = append(t.items, output{block: k, call: b.ToolCall})
 	case *llmdv1.AssistantContent_Thinking:
-		return t.collectReasoning(k, b.Thinking.GetSignature())
+		return t.collectReasoning(k, b.Thinking)
 	case *llmdv1.AssistantContent_ProviderContent:
 		return t.collectRaw(k, b.ProviderContent)
 	}
 	return nil
 }
 
-func (t *turn) collectReasoning(k int, s *llmdv1.Signature) error {
+func (t *turn) collectReasoning(k int, th *llmdv1.ThinkingContent) error {
+	s := th.GetSignature()
 	if s.GetFormat() != formatReasoning {
 		t.nameless = true // unsigned: nothing that the API would take
 		return nil
 	}
 	if jsonstream.Object(s.GetData()) != nil {
 		return &adapters.FieldError{
-			Field:  t.blockField(t.number, "assistant", k) + ".thinking.signature.data",
+			Field:  t.call.BlockField(t.number, "assistant", k) + ".thinking.signature.data",
 			Detail: "not a reasoning item",
 		}
 	}
 	if !readable(s.GetData()) {
 		t.nameless = true
-		t.report(k, llmdv1.HandoffAction_HANDOFF_ACTION_REWRITTEN, ruleEmpty, "a reasoning item without content, which the provider has not kept")
+		action := llmdv1.HandoffAction_HANDOFF_ACTION_REWRITTEN
+		if th.GetThinking() != "" {
+			action = llmdv1.HandoffAction_HANDOFF_ACTION_DROPPED // its summary had words
+		}
+		t.report(k, action, ruleEmpty, "a reasoning item without content, which the provider has not kept")
 		return nil
 	}
 	t.items = append(t.items, output{block: k, raw: s.GetData(), thought: true})
 	return nil
 }
 
-// readable says whether a reasoning item holds anything. One that does not is a
-// mere reference to what the provider keeps, and with "store": false it keeps
-// nothing: "Item with id 'rs_...' not found".
+// readable says whether a reasoning item holds the reasoning. One that does not,
+// whatever its summary says, is a mere reference to what the provider keeps, and
+// with "store": false it keeps nothing: "Item with id 'rs_...' not found". Azure
+// sends the encrypted content last, so an answer that was cut lacks it.
 func readable(raw []byte) bool {
 	var it item
-	return tolerate(json.Unmarshal(raw, &it)) == nil && (it.Encrypted != "" || len(it.Summary) > 0 || len(it.Content) > 0)
+	return adapters.Readable(json.Unmarshal(raw, &it)) && (it.Encrypted != "" || len(it.Content) > 0)
 }
 
 func (t *turn) collectRaw(k int, p *llmdv1.ProviderContent) error {
@@ -111,7 +119,7 @@ func (t *turn) collectRaw(k int, p *llmdv1.ProviderContent) error {
 	if p.GetType() != kindMessageContent {
 		if jsonstream.Object(raw) != nil {
 			return &adapters.FieldError{
-				Field:  t.blockField(t.number, "assistant", k) + ".provider_content.raw_json",
+				Field:  t.call.BlockField(t.number, "assistant", k) + ".provider_content.raw_json",
 				Detail: "not one JSON object",
 			}
 		}
@@ -131,7 +139,7 @@ func (t *turn) collectRaw(k int, p *llmdv1.ProviderContent) error {
 // textOf is the text that a message's parts make.
 func textOf(raw []byte) (text string, ok bool) {
 	var parts []part
-	if tolerate(json.Unmarshal(raw, &parts)) != nil || len(parts) == 0 {
+	if !adapters.Readable(json.Unmarshal(raw, &parts)) || len(parts) == 0 {
 		return "", false
 	}
 	var b strings.Builder
@@ -154,10 +162,31 @@ func (t *turn) dropOrphans() {
 	t.items = t.items[:last]
 }
 
+// reportNameless names the items that go without the ids that they came with.
+func (t *turn) reportNameless() {
+	if !t.nameless {
+		return
+	}
+	for _, o := range t.items {
+		if s := o.text.GetSignature(); s.GetFormat() == formatMessage || o.call.GetSignature().GetFormat() == formatItemID {
+			t.report(o.block, llmdv1.HandoffAction_HANDOFF_ACTION_REWRITTEN, ruleEmpty, "sent without its id, because its reasoning is not sent")
+		}
+	}
+}
+
+// report notes a change of a block, by its place in the caller's message: the
+// hand-off may have left out blocks before it, and shares those that it kept.
 func (t *turn) report(k int, action llmdv1.HandoffAction, rule, detail string) {
-	block := int32(k)
+	sent := t.call.Context.GetMessages()[t.number].GetAssistant().GetContent()[k]
+	at, block := t.call.Origin(t.number), int32(k)
+	for i, m := range t.call.Generation.GetContext().GetMessages() {
+		if place := slices.Index(m.GetAssistant().GetContent(), sent); place >= 0 {
+			at, block = i, int32(place)
+			break
+		}
+	}
 	t.changes = append(t.changes, &llmdv1.HandoffChange{
-		MessageIndex: int32(t.origin(t.number)), ContentIndex: &block, Action: action, Rule: rule, Detail: detail,
+		MessageIndex: int32(at), ContentIndex: &block, Action: action, Rule: rule, Detail: detail,
 	})
 }
 

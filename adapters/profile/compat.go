@@ -90,7 +90,8 @@ type Compat struct {
 	SupportsEagerToolInputStreaming bool `yaml:"supports_eager_tool_input_streaming"`
 	// SupportsCacheControlOnTools: the last tool may carry a cache marker.
 	SupportsCacheControlOnTools bool `yaml:"supports_cache_control_on_tools"`
-	// SupportsTemperature: the model takes a temperature.
+	// SupportsTemperature: the model takes a temperature; on OpenAI's APIs, also
+	// while it reasons.
 	SupportsTemperature bool `yaml:"supports_temperature"`
 	// ForceAdaptiveThinking: thinking is "adaptive" with an effort instead of a
 	// budget.

@@ -1,8 +1,9 @@
 package profile
 
 import (
+	"cmp"
 	"slices"
-	"strings"
+	"time"
 
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
@@ -12,7 +13,7 @@ type Model struct {
 	// ID is the model's id at the provider, as requests name it.
 	ID string
 	// WireModel is the name to send instead of ID, such as that of an Azure
-	// deployment; empty = ID.
+	// deployment; empty = ID. See [Model.NameOnWire].
 	WireModel string
 	// Provider is the provider's id, API the wire API it is reached by.
 	Provider, API string
@@ -22,6 +23,12 @@ type Model struct {
 	Aliases []string
 	// BaseURL is where requests go, without a trailing slash.
 	BaseURL string
+	// Host is the provider at which the model was found; nil outside a catalogue.
+	// A request keeps it when the configuration changes meanwhile.
+	Host Host
+	// HeaderTimeout is how long the first event of an answer may take where the
+	// request does not say; 0 = the usual time.
+	HeaderTimeout time.Duration
 	// Endpoint is the endpoint family by which the provider scopes signatures;
 	// empty = it does not.
 	Endpoint string
@@ -42,6 +49,13 @@ type Model struct {
 	Source string
 }
 
+// Host is a provider as package internal/catalog knows it. To everything else it is
+// a name.
+type Host interface {
+	// HostID is the provider's id.
+	HostID() string
+}
+
 // TakesImages says whether images may be sent to the model.
 func (m *Model) TakesImages() bool {
 	return slices.Contains(m.Input, llmdv1.Modality_MODALITY_IMAGE)
@@ -49,6 +63,9 @@ func (m *Model) TakesImages() bool {
 
 // Name is the model's address: "provider/id".
 func (m *Model) Name() string { return m.Provider + "/" + m.ID }
+
+// NameOnWire is how requests name the model.
+func (m *Model) NameOnWire() string { return cmp.Or(m.WireModel, m.ID) }
 
 // Efforts maps reasoning efforts to the model's own word for them. An effort that
 // is absent follows the default: NONE to HIGH are supported under their own
@@ -110,9 +127,3 @@ func (m *Model) NearestEffort(e llmdv1.ReasoningEffort) llmdv1.ReasoningEffort {
 
 // EffortWord is the model's own word for an effort; empty = it has none.
 func (m *Model) EffortWord(e llmdv1.ReasoningEffort) string { return m.Efforts[e].Word }
-
-// EffortName is the usual spelling of an effort: "none", "minimal", "low",
-// "medium", "high", "xhigh" or "max".
-func EffortName(e llmdv1.ReasoningEffort) string {
-	return strings.ToLower(strings.TrimPrefix(e.String(), "REASONING_EFFORT_"))
-}

@@ -1,0 +1,55 @@
+package schema
+
+// Rules is what a provider takes of a strict schema. The zero value is what all of
+// them take.
+type Rules struct {
+	// References: "$ref" to a place in the schema itself.
+	References bool
+	// Unions: objects and arrays may stand in "anyOf".
+	Unions bool
+	// Items: an array must say what its items are.
+	Items bool
+	// Refused are keywords that are refused besides those that all refuse.
+	Refused []string
+	// Formats are the values that "format" may have; none = any.
+	Formats []string
+	// ShortMinItems: "minItems" may be 0 or 1 alone.
+	ShortMinItems bool
+}
+
+// OpenAI are the rules of OpenAI and of those that follow it.
+// https://platform.openai.com/docs/guides/structured-outputs#supported-schemas
+func OpenAI() Rules {
+	return Rules{
+		References: true,
+		Unions:     true,
+		Items:      true,
+		Refused:    []string{"dependentRequired"},
+		Formats:    []string{"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"},
+	}
+}
+
+// Claude are the rules of the models of Anthropic, on Bedrock as well.
+// https://docs.anthropic.com/en/docs/build-with-claude/structured-outputs#json-schema-limitations
+// https://docs.aws.amazon.com/bedrock/latest/userguide/structured-output.html
+func Claude() Rules {
+	return Rules{
+		Refused: []string{
+			"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "maxItems", "uniqueItems",
+			"minContains", "maxContains", "minProperties", "maxProperties",
+		},
+		Formats:       []string{"date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"},
+		ShortMinItems: true,
+	}
+}
+
+// refused are the keywords that no provider takes.
+func refused() []string {
+	return []string{
+		"allOf", "oneOf", "not", "if", "then", "else", "dependencies", "dependentSchemas",
+		"patternProperties", "propertyNames", "unevaluatedProperties", "prefixItems", "contains",
+	}
+}
+
+// references are those that not all take.
+func references() []string { return []string{"$ref", "$defs", "definitions"} }

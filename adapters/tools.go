@@ -1,0 +1,100 @@
+package adapters
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/llmd-dev/llmd/adapters/jsonstream"
+	"github.com/llmd-dev/llmd/adapters/schema"
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+)
+
+// ToolRules is what a model and its API take of the schemas of tools.
+type ToolRules struct {
+	// Typed: a schema must say that it is one of an object.
+	Typed bool
+	// NotStrict says why the model cannot be held to a schema; empty = it can.
+	NotStrict string
+	// Strict is what it takes of a schema that it is held to.
+	Strict schema.Rules
+}
+
+// ToolSchema is the schema of a tool as it goes out, and whether the model is to be
+// held to it, for which it is made strict. That PREFER cannot be fulfilled is no error;
+// for REQUIRE the error names the tool, and the keyword that is in the way.
+func (c *Call) ToolSchema(t *llmdv1.Tool, rules ToolRules) (text string, strict bool, err error) {
+	text = t.GetParametersJsonSchema()
+	switch {
+	case text == "":
+		text = schema.NoParameters
+	case jsonstream.Object([]byte(text)) != nil:
+		return "", false, &FieldError{Field: c.ToolField(t) + ".parameters_json_schema", Detail: notObject}
+	}
+	if rules.Typed {
+		text = schema.Typed(text)
+	}
+	mode := t.GetStrict()
+	if mode != llmdv1.StrictMode_STRICT_MODE_PREFER && mode != llmdv1.StrictMode_STRICT_MODE_REQUIRE {
+		return text, false, nil
+	}
+	why := rules.NotStrict
+	if why == "" {
+		converted, err := schema.Strict(text, rules.Strict)
+		if err == nil {
+			return converted, true, nil
+		}
+		why = strings.TrimPrefix(err.Error(), "schema: ")
+	}
+	if mode == llmdv1.StrictMode_STRICT_MODE_REQUIRE {
+		return "", false, &CapabilityError{
+			Capability: "strict_tools", Field: c.ToolField(t) + ".strict", Detail: fmt.Sprintf("tool %q: %s", t.GetName(), why),
+		}
+	}
+	return text, false, nil
+}
+
+// NeedsTool fails where a tool must be called and there is none.
+func (c *Call) NeedsTool() error {
+	if c.Options.ToolMode == llmdv1.ToolMode_TOOL_MODE_REQUIRED {
+		return &FieldError{Field: "generation.tool_choice", Detail: "there is no such tool to be called"}
+	}
+	return nil
+}
+
+// HistoryTools are the names of the tools that the history called, for APIs that take
+// no calls without the tools; see [ToolName].
+func HistoryTools(history *llmdv1.Context) []string {
+	var names []string
+	for _, m := range history.GetMessages() {
+		for _, b := range m.GetAssistant().GetContent() {
+			if call := b.GetToolCall(); call != nil && !slices.Contains(names, ToolName(call.GetName())) {
+				names = append(names, ToolName(call.GetName()))
+			}
+		}
+	}
+	return names
+}
+
+// maxToolName is the longest name of a tool that the contract and most APIs take.
+const maxToolName = 64
+
+// ToolName makes a name from another API fit: letters, digits, "_" and "-", at most
+// 64. Tools that are exposed have fitting names already.
+func ToolName(name string) string {
+	name = strings.Map(func(c rune) rune {
+		if WordChar(c) {
+			return c
+		}
+		return '_'
+	}, name)
+	if name == "" {
+		return "unknown"
+	}
+	return name[:min(len(name), maxToolName)]
+}
+
+// WordChar says whether a letter may stand in the name of a tool.
+func WordChar(c rune) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
+}
