@@ -164,6 +164,8 @@ func limits(to issuer) adapters.Constraints {
 	case claude:
 		c.ToolCallIDs = word64
 		c.ErrorResultImages, c.MergeTurns, c.UserFirst, c.Prefill, c.ProviderContent = false, true, true, true, true
+		c.AnswerAfterThinking, c.WholeSurrogates = true, true
+		c.ImageTypes = []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
 		c.SignatureFormats = append(c.SignatureFormats, "anthropic.redacted_thinking")
 	case gpt:
 		c.ToolCallIDs = adapters.IDRule{MaxLen: 64}

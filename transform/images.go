@@ -2,7 +2,10 @@ package transform
 
 import (
 	"cmp"
+	"encoding/base64"
 	"fmt"
+	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/llmd-dev/llmd/adapters"
@@ -15,6 +18,7 @@ const (
 	userImageOmitted   = "(image omitted: model does not support images)"
 	resultImageOmitted = "(tool image omitted: model does not support images)"
 	imageSourceOmitted = "(image omitted: unsupported source)"
+	imageTypeOmitted   = "(image omitted: unsupported type)"
 	imageMoved         = "(image attached after the tool results)"
 )
 
@@ -92,9 +96,11 @@ func (h *handoff) misfit(img *llmdv1.ImageContent, omitted string) (rule, text s
 		return ruleImagesPlaceholder, omitted
 	case !readable(img):
 		return ruleImagesSource, imageSourceOmitted
-	default:
-		return "", ""
 	}
+	if kind := mediaType(img); kind != "" && h.Constraints.ImageTypes != nil && !slices.Contains(h.Constraints.ImageTypes, kind) {
+		return ruleImagesType, imageTypeOmitted
+	}
+	return "", ""
 }
 
 // replaced reports that an image is replaced by a rule, or refuses by policy.
@@ -103,8 +109,11 @@ func (h *handoff) replaced(t *turn, block int, role, rule string) error {
 		return nil
 	}
 	detail := "the model does not take images"
-	if rule == ruleImagesSource {
-		detail = "the image is neither bytes nor a data, http or https URL"
+	switch rule {
+	case ruleImagesSource:
+		detail = "the image is neither bytes, nor an http or https URL, nor a data URL in base64"
+	case ruleImagesType:
+		detail = "the API does not read images of this type"
 	}
 	if h.Policy.GetUnsupportedImages() == llmdv1.UnsupportedImages_UNSUPPORTED_IMAGES_REJECT {
 		return &adapters.CapabilityError{
@@ -116,6 +125,24 @@ func (h *handoff) replaced(t *turn, block int, role, rule string) error {
 	h.reportBlock(t, block, downgraded, rule, detail)
 	return nil
 }
+
+// mediaType is the type of an image: what its bytes tell, else what it is called;
+// empty for one that is still to be downloaded and has no name.
+func mediaType(img *llmdv1.ImageContent) string {
+	data, called := img.GetData(), img.GetMimeType()
+	if rest, ok := strings.CutPrefix(img.GetUri(), "data:"); ok {
+		mime, payload, _ := strings.Cut(rest, ";base64,")
+		called = cmp.Or(called, mime)
+		data, _ = base64.StdEncoding.DecodeString(payload[:min(len(payload), sniffed)]) // as far as it can be read
+	}
+	if found := http.DetectContentType(data); strings.HasPrefix(found, "image/") {
+		return found
+	}
+	return strings.ToLower(called)
+}
+
+// sniffed is how much base64 tells a type: a multiple of four.
+const sniffed = 64
 
 // readable says whether an image has bytes, or a URL that llmd can make bytes of.
 func readable(img *llmdv1.ImageContent) bool {

@@ -16,6 +16,7 @@ func imageExamples() []example {
 		omitted     = "(image omitted: model does not support images)"
 		toolOmitted = "(tool image omitted: model does not support images)"
 		badSource   = "(image omitted: unsupported source)"
+		badType     = "(image omitted: unsupported type)"
 		attached    = "(image attached after the tool results)"
 	)
 	img := uImage(png("p"))
@@ -25,6 +26,9 @@ func imageExamples() []example {
 			out = append(out, change(at, b, downgraded, "images.placeholder"))
 		}
 		return out
+	}
+	typed := func(mime, data string) *llmdv1.ImageContent {
+		return &llmdv1.ImageContent{Source: &llmdv1.ImageContent_Data{Data: []byte(data)}, MimeType: mime}
 	}
 	return []example{
 		{
@@ -64,6 +68,15 @@ func imageExamples() []example {
 				}
 				return out
 			}(),
+		},
+		{
+			name: "a type that the API does not read, whatever it is called", to: claude,
+			in: conversation(user(uImage(typed("image/bmp", "x")), uImage(typed("image/png", "BM")), uImage(typed("image/bmp", "GIF89a")),
+				uImage(link("data:image/bmp;base64,eHg=")), uImage(link("data:image/bmp;base64,iVBORw0KGgo=")), uImage(link("https://h/x")))),
+			want: conversation(user(uText(badType), uImage(typed("image/bmp", "GIF89a")), uText(badType),
+				uImage(link("data:image/bmp;base64,iVBORw0KGgo=")), uImage(link("https://h/x")))),
+			changes: changes(change(0, 0, downgraded, "images.unsupported_type"), change(0, 1, downgraded, "images.unsupported_type"),
+				change(0, 3, downgraded, "images.unsupported_type")),
 		},
 		{
 			name: "images of errors are shown after all results", to: claude,

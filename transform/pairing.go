@@ -2,6 +2,7 @@ package transform
 
 import (
 	"fmt"
+	"slices"
 
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
@@ -143,6 +144,7 @@ func (h *handoff) dropBroken(out []*turn, g group) []*turn {
 		}
 	}
 	if n := len(places); n != len(g.calls) || matching != n || len(received) != n {
+		h.forget(g.assistant)
 		h.report(g.assistant.at, dropped, ruleGroupBroken, "its calls do not have one result each")
 		for _, r := range g.results {
 			h.report(r.at, dropped, ruleGroupBroken, "the calls before it do not have one result each")
@@ -158,6 +160,14 @@ func (h *handoff) dropBroken(out []*turn, g group) []*turn {
 		}
 	}
 	return out
+}
+
+// forget takes back what was reported of the blocks of a turn that goes as a whole:
+// nothing of it is sent in another form.
+func (h *handoff) forget(t *turn) {
+	h.changes = slices.DeleteFunc(h.changes, func(c *llmdv1.HandoffChange) bool {
+		return c.ContentIndex != nil && int(c.GetMessageIndex()) == t.at
+	})
 }
 
 // belongs says whether a result's id is one of the group's. An empty id matches

@@ -287,7 +287,10 @@ func TestSignaturesReturnToTheirIssuer(t *testing.T) {
 			s := p.signature
 			mine := s.GetApi() == in.Model.API && s.GetProvider() == in.Model.Provider && s.GetModel() == in.Model.ID &&
 				s.GetEndpoint() == in.Model.Endpoint
-			if !mine || fateOf(r.Changes, p) == dropped {
+			ends := slices.ContainsFunc(r.Changes, func(c *llmdv1.HandoffChange) bool {
+				return c.GetRule() == "thinking.last" && c.GetMessageIndex() == p.at && c.GetContentIndex() == p.block
+			})
+			if !mine || ends || fateOf(r.Changes, p) == dropped {
 				continue
 			}
 			kept++

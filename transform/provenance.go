@@ -98,7 +98,7 @@ type answer struct {
 	turn *turn
 	// own: the target gave the answer.
 	own bool
-	// signedCall: a call before this place has a signature.
+	// signedCall: a call before this place is sent with a signature.
 	signedCall bool
 }
 

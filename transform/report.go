@@ -24,6 +24,7 @@ const (
 	ruleThinkingUnsigned = "thinking.unsigned"
 	ruleThinkingRedacted = "thinking.redacted_foreign"
 	ruleThinkingEmpty    = "thinking.empty"
+	ruleThinkingLast     = "thinking.last"
 
 	ruleTextSignature = "text.signature_removed"
 	ruleTextEmpty     = "text.empty"
@@ -34,6 +35,7 @@ const (
 	ruleCallSignatureRemoved  = "tool_call.signature_removed"
 	ruleCallSignatureInserted = "tool_call.signature_inserted"
 	ruleCallArguments         = "tool_call.arguments_invalid"
+	ruleCallMended            = "tool_call.arguments_mended"
 	ruleCallID                = "tool_call.id_normalized"
 
 	ruleGroupBroken       = "tool_group.broken"
@@ -45,6 +47,7 @@ const (
 
 	ruleImagesPlaceholder = "images.placeholder"
 	ruleImagesSource      = "images.unsupported_source"
+	ruleImagesType        = "images.unsupported_type"
 	ruleImagesErrorResult = "images.error_result"
 )
 
@@ -55,12 +58,13 @@ func Rules() []string {
 		ruleBlockIncomplete, ruleBlockUnknown,
 		ruleNoIssuer,
 		ruleThinkingForeign, ruleThinkingUnsigned, ruleThinkingRedacted, ruleThinkingEmpty,
+		ruleThinkingLast,
 		ruleTextSignature, ruleTextEmpty,
 		ruleProviderForeign, ruleProviderUnsupported,
-		ruleCallSignatureRemoved, ruleCallSignatureInserted, ruleCallArguments, ruleCallID,
+		ruleCallSignatureRemoved, ruleCallSignatureInserted, ruleCallArguments, ruleCallMended, ruleCallID,
 		ruleGroupBroken, ruleResultSynthesized, ruleResultOrphan, ruleResultDuplicate,
 		ruleResultOfAborted, ruleResultErrorText,
-		ruleImagesPlaceholder, ruleImagesSource, ruleImagesErrorResult,
+		ruleImagesPlaceholder, ruleImagesSource, ruleImagesType, ruleImagesErrorResult,
 	}
 }
 

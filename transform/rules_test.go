@@ -265,6 +265,28 @@ func thinkingExamples() []example {
 			changes: changes(change(1, 0, rewritten, "signature.no_issuer")),
 		},
 		{
+			name: "an answer that ends with thinking", to: claude,
+			in: conversation(ask, ended(claude, llmdv1.StopReason_STOP_REASON_LENGTH, thinking("a", sign("A")), thinking("b", sign("B")), redacted(hidden)),
+				next, answer(claude, thinking(" ", sign("C")), text(" ")), next, answer(claude, thinking("d", sign("D")), text("e")), next),
+			want: conversation(ask, ended(claude, llmdv1.StopReason_STOP_REASON_LENGTH, thinking("a", sign("A")), text("b")),
+				user(uText("on"), uText("on")), answer(claude, thinking("d", sign("D")), text("e")), next),
+			changes: changes(change(1, 1, downgraded, "thinking.last"), change(1, 2, dropped, "thinking.last"),
+				whole(3, rewritten, "turn.empty"), change(3, 0, dropped, "thinking.last"), change(3, 1, rewritten, "text.empty"), whole(4, rewritten, "turn.merged")),
+		},
+		{
+			name: "an answer that is nothing but thinking, where that alone is refused", to: chat,
+			limit:   func(c *adapters.Constraints) { c.AnswerBesideThinking = true },
+			in:      conversation(ask, answer(chat, thinking("a", nil), thinking("b", nil)), next, answer(chat, text("x"), thinking("c", nil)), next),
+			want:    conversation(ask, answer(chat, thinking("a", nil), text("b")), next, answer(chat, text("x"), thinking("c", nil)), next),
+			changes: changes(change(1, 1, downgraded, "thinking.last")),
+		},
+		{
+			name: "or dropped by policy, with what is left", to: claude, policy: dropThinking,
+			in:      conversation(ask, answer(claude, text("x"), thinking("a", sign("A"))), next),
+			want:    conversation(ask, answer(claude, text("x")), next),
+			changes: changes(change(1, 1, dropped, "thinking.last")),
+		},
+		{
 			name: "a signature outlives a wrong label on the message", to: claude,
 			in: conversation(ask, answer(issuer{}, thinking("b", sign("S")), text("y")), next),
 		},
@@ -299,10 +321,10 @@ func blockExamples() []example {
 			name: "an unsigned call to Gemini 3", to: gemini,
 			in: conversation(ask, answer(gpt, calls("c"), marked("d", item)), returns("c", "1"), returns("d", "2"), next,
 				answer(gemini, calls("e"), calls("f")), returns("e", "3"), returns("f", "4")),
-			want: conversation(ask, answer(gpt, marked("c", bypass), marked("d", bypass)), returns("c", "1"), returns("d", "2"), next,
+			want: conversation(ask, answer(gpt, marked("c", bypass), calls("d")), returns("c", "1"), returns("d", "2"), next,
 				answer(gemini, marked("e", bypass), calls("f")), returns("e", "3"), returns("f", "4")),
 			changes: changes(change(1, 0, inserted, "tool_call.signature_inserted"),
-				change(1, 1, rewritten, "tool_call.signature_removed"), change(1, 1, inserted, "tool_call.signature_inserted"),
+				change(1, 1, rewritten, "tool_call.signature_removed"),
 				change(5, 0, inserted, "tool_call.signature_inserted")),
 		},
 		{
@@ -314,6 +336,16 @@ func blockExamples() []example {
 				returns("a", "1"), returns("b", "2"), returns("c", "3"), returns("d", "4"), returns("e", "5"), returns("f", "6")),
 			changes: changes(change(1, 2, downgraded, "tool_call.arguments_invalid"), change(1, 3, downgraded, "tool_call.arguments_invalid"),
 				change(1, 4, downgraded, "tool_call.arguments_invalid"), change(1, 5, downgraded, "tool_call.arguments_invalid")),
+		},
+		{
+			name: "half of a surrogate pair, where the API refuses it", to: claude,
+			in:      conversation(ask, answer(claude, args("a", `{ "s":"\ud83d!", "t":"\ud83d\ude00", "u":"\\ud83d" }`)), returns("a", "1")),
+			want:    conversation(ask, answer(claude, args("a", `{ "s":"\ufffd!", "t":"\ud83d\ude00", "u":"\\ud83d" }`)), returns("a", "1")),
+			changes: changes(change(1, 0, rewritten, "tool_call.arguments_mended")),
+		},
+		{
+			name: "and where it does not", to: gpt,
+			in: conversation(ask, answer(gpt, args("a", `{"s":"\ud83d!"}`)), returns("a", "1")),
 		},
 		{
 			name: "a provider's own block goes back to it", to: claude,

@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"slices"
 	"strings"
 
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
@@ -56,4 +57,54 @@ func thinkingRule(v verdict, own bool) (rule, why string) {
 	default:
 		return ruleThinkingForeign, "another model thought it"
 	}
+}
+
+// endThinking sees to it that an answer goes on after its thinking, for APIs that
+// refuse one that ends with it: the rest was cut, or no other could be sent. The
+// words of the last thinking become text, so that what is before it stays as it is.
+func (h *handoff) endThinking() {
+	for _, t := range h.turns {
+		content := t.assistant().GetContent()
+		if !h.thinksTooLong(content) {
+			continue
+		}
+		last := len(content)
+		var instead *llmdv1.AssistantContent
+		for last > 0 && instead == nil && content[last-1].GetThinking() != nil {
+			last--
+			instead = h.lastThinking(t, last, content[last].GetThinking())
+		}
+		if last == len(content) {
+			continue
+		}
+		e := edit[*llmdv1.AssistantContent]{in: content}
+		for k, b := range content[:last] {
+			e.put(k, b)
+		}
+		if instead != nil {
+			e.put(last, instead)
+		}
+		e.done(t, t.setAssistant)
+	}
+}
+
+// thinksTooLong says whether the API refuses an answer for the thinking at its end.
+func (h *handoff) thinksTooLong(content []*llmdv1.AssistantContent) bool {
+	if h.Constraints.AnswerAfterThinking {
+		return true // if there is any
+	}
+	return h.Constraints.AnswerBesideThinking && !slices.ContainsFunc(content, func(b *llmdv1.AssistantContent) bool {
+		return b.GetThinking() == nil
+	})
+}
+
+// lastThinking gives what is sent instead of thinking at the end; nil = nothing.
+func (h *handoff) lastThinking(t *turn, k int, th *llmdv1.ThinkingContent) *llmdv1.AssistantContent {
+	const why = "the API takes no answer without anything after its thinking"
+	if strings.TrimSpace(th.GetThinking()) == "" || h.Policy.GetForeignThinking() == llmdv1.ForeignThinking_FOREIGN_THINKING_DROP {
+		h.reportBlock(t, k, dropped, ruleThinkingLast, why)
+		return nil
+	}
+	h.reportBlock(t, k, downgraded, ruleThinkingLast, why+"; sent as text")
+	return assistantText(&llmdv1.TextContent{Text: th.GetThinking()})
 }

@@ -1,6 +1,8 @@
 package transform
 
 import (
+	"strings"
+
 	"github.com/llmd-dev/llmd/adapters/jsonstream"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
@@ -28,18 +30,32 @@ func (a *answer) arguments(k int, c *llmdv1.ToolCall) string {
 	switch {
 	case text == "":
 		return emptyArguments
-	case text == emptyArguments || jsonstream.Object([]byte(text)) == nil:
+	case text == emptyArguments:
 		return text
+	case jsonstream.Object([]byte(text)) == nil:
+		return a.mended(k, text)
 	default:
 		a.note(k, downgraded, ruleCallArguments, "the arguments are not one JSON object; sent as {}")
 		return emptyArguments
 	}
 }
 
+// mended replaces half of a surrogate pair by U+FFFD where the API would refuse the
+// request for it. It is no character, and everything else stays as it is.
+func (a *answer) mended(k int, text string) string {
+	if !a.Constraints.WholeSurrogates || !strings.Contains(text, `\u`) {
+		return text
+	}
+	if r := jsonstream.Repair([]byte(text)); r.Repaired {
+		a.note(k, rewritten, ruleCallMended, "half of a surrogate pair is sent as U+FFFD")
+		return r.JSON
+	}
+	return text
+}
+
 // callSignature is the signature to send. Where the API demands one it is
-// inserted on each call that has none, except beside a signed call in an answer
-// of the target's own: of parallel calls Gemini signs the first only, and wants
-// the others back as they were.
+// inserted on the first call of an answer: of parallel calls Gemini signs the
+// first only, and wants the others as they are.
 func (a *answer) callSignature(k int, c *llmdv1.ToolCall) *llmdv1.Signature {
 	signature := c.GetSignature()
 	switch a.judge(signature) {
@@ -54,7 +70,7 @@ func (a *answer) callSignature(k int, c *llmdv1.ToolCall) *llmdv1.Signature {
 		signature = nil
 	case unsigned:
 	}
-	if a.Constraints.CallSignature == nil || a.own && a.signedCall {
+	if a.Constraints.CallSignature == nil || a.signedCall {
 		return signature
 	}
 	a.note(k, inserted, ruleCallSignatureInserted, "the API demands a signature; sent with its bypass")

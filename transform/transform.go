@@ -35,6 +35,8 @@ type Result struct {
 type LossError struct {
 	// Changes are the losses: what would be dropped or downgraded.
 	Changes []*llmdv1.HandoffChange
+	// Context is the conversation that they are places of.
+	Context *llmdv1.Context
 }
 
 // Error counts the losses.
@@ -60,25 +62,47 @@ type handoff struct {
 // It takes time in proportion to the size of the history.
 func Apply(in Input) (*Result, error) {
 	h := &handoff{Input: in, turns: load(in.Context)}
-	// The order matters: a pass may rely on what the ones before it have made
-	// true. Turns go before their blocks are looked at, calls before their
-	// results are paired, and places in the order of turns come last, because
-	// everything before may take a turn away.
-	h.dropAborted()
-	h.cleanBlocks()
-	h.pairResults()
-	h.assignIDs()
-	if err := h.fitImages(); err != nil {
-		return nil, err
+	for _, p := range passes() {
+		if err := p.run(h); err != nil {
+			return nil, err
+		}
 	}
-	h.spellErrors()
-	h.dropBlankText()
-	h.arrangeTurns()
+	return h.finish()
+}
 
+// pass is one part of the hand-off. The names are for tests, which leave one out.
+type pass struct {
+	name string
+	run  func(*handoff) error
+}
+
+// passes are all parts, in order. The order matters: a pass may rely on what the
+// ones before it have made true. Turns go before their blocks are looked at, calls
+// before their results are paired, blocks before the ends of answers, and places in
+// the order of turns come last, because everything before may take a turn away.
+func passes() []pass {
+	always := func(f func(*handoff)) func(*handoff) error {
+		return func(h *handoff) error { f(h); return nil }
+	}
+	return []pass{
+		{"aborted turns", always((*handoff).dropAborted)},
+		{"blocks", always((*handoff).cleanBlocks)},
+		{"results", always((*handoff).pairResults)},
+		{"ids", always((*handoff).assignIDs)},
+		{"images", (*handoff).fitImages},
+		{"errors", always((*handoff).spellErrors)},
+		{"blank text", always((*handoff).dropBlankText)},
+		{"thinking at the end", always((*handoff).endThinking)},
+		{"turns", always((*handoff).arrangeTurns)},
+	}
+}
+
+// finish makes the result, or refuses it.
+func (h *handoff) finish() (*Result, error) {
 	sortChanges(h.changes)
 	if h.Policy.GetStrict() {
 		if lost := losses(h.changes); len(lost) > 0 {
-			return nil, &LossError{Changes: lost}
+			return nil, &LossError{Changes: lost, Context: h.Context}
 		}
 	}
 	if err := h.checkEnd(); err != nil {

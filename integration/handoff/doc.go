@@ -1,0 +1,20 @@
+// Package handoff holds llmd's first law to account: any history goes to any model,
+// nothing is refused, and nothing is lost in silence.
+//
+// It walks conversations over models of all wire APIs. A [Walk] makes up what users
+// and tools do, as agents make it: answers without results, results that come late
+// or twice, failed and aborted turns, odd ids and odd texts. Each turn is handed off,
+// encoded, checked and answered by package providersim, and the answer is read by the
+// real decoder and becomes history for the next model.
+//
+//	world.go     the models, and one turn: hand-off, encode, check, answer
+//	walk.go      conversations as agents make them
+//	content.go   what users and tools say
+//	laws_test.go what must hold of every turn
+//	walk_test.go many walks in the process; LLMD_LONG=1 for the long run
+//	socket_test.go the same through real servers
+//	minimise_test.go from a failure to a small case in testdata
+//
+// Every piece of content holds a word that is found nowhere else in the conversation
+// (see [Word]), so a test can tell by the bytes of a request what became of it.
+package handoff

@@ -1,0 +1,101 @@
+package handoff
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/llmd-dev/llmd/transform"
+)
+
+func newWorld(t testing.TB) *World {
+	t.Helper()
+	w, err := NewWorld(transform.Apply)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// long says whether the long run is asked for.
+func long() bool { return os.Getenv("LLMD_LONG") == "1" }
+
+// failure is a turn that breaks a law, with the walk it was found on.
+type failure struct {
+	seed uint64
+	turn Turn
+	*broken
+}
+
+// stroll walks one conversation to its end or to a broken law.
+func stroll(w *World, seed uint64, count *matrix) *failure {
+	k := NewWalk(w, seed)
+	for {
+		turn, more := k.Next()
+		if !more {
+			count.conversation(k.Context)
+			return nil
+		}
+		p, b := judge(w, turn)
+		if b != nil {
+			return &failure{seed, turn, b}
+		}
+		if p == nil {
+			continue // the model cannot go on here: another one, later
+		}
+		count.turn(turn, p)
+		a, err := w.Answer(p, k.Cut())
+		if err != nil {
+			return &failure{seed, turn, breach("answered", "%v", err)}
+		}
+		k.Take(a)
+	}
+}
+
+// Any history, any model: all laws hold of every turn. With LLMD_LONG=1 this is the
+// long run, and -matrix puts its figures into docs/handoff.md.
+func TestLaws(t *testing.T) {
+	walks := uint64(250)
+	if long() {
+		walks = 20_000
+	}
+	w := newWorld(t)
+	count := newMatrix()
+	var next atomic.Uint64
+	var found atomic.Pointer[failure]
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for seed := next.Add(1) - 1; seed < walks && found.Load() == nil; seed = next.Add(1) - 1 {
+				if f := stroll(w, seed, count); f != nil {
+					found.CompareAndSwap(nil, f)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if f := found.Load(); f != nil {
+		t.Fatal(explain(w, f))
+	}
+	count.check(t)
+	if long() {
+		t.Log("\n" + count.text(walks))
+		if *writeMatrix {
+			count.write(t, walks)
+		}
+	}
+}
+
+// explain says what is broken, with a small conversation that shows it.
+func explain(w *World, f *failure) string {
+	small := minimise(w, f.turn, f.law)
+	_, b := judge(w, small)
+	name, err := store(small, f.law)
+	if err != nil {
+		name = err.Error()
+	}
+	return fmt.Sprintf("seed %d, to %s: %v\nminimal: %v\n%s\nas a case: %s", f.seed, f.turn.Model.Name(), f.broken, b, show(small), name)
+}
