@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/frame"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 	"github.com/llmd-dev/llmd/internal/catalog"
 	"github.com/llmd-dev/llmd/service/generation"
@@ -190,7 +191,7 @@ func describe(err error) *fault {
 	case errors.As(err, &loss):
 		f.row = row{code: codes.InvalidArgument, reason: "HANDOFF_WOULD_LOSE_CONTENT"}
 		f.message = fmt.Sprintf("the hand-off would lose content in %s", count(len(loss.Changes), "place"))
-		f.violations = lossViolations(loss.Changes)
+		f.violations = lossViolations(loss)
 	case errors.As(err, &noModel):
 		f.row, f.resource = row{code: codes.NotFound, reason: "MODEL_NOT_FOUND"}, "model"
 		f.suggest(noModel.Suggestions)
@@ -294,10 +295,32 @@ func plainWords(u *adapters.UpstreamError) string {
 	if words == "" {
 		words = "the provider failed: " + strings.ToLower(strings.ReplaceAll(u.Reason, "_", " "))
 	}
-	if u.Status != 0 {
-		words += fmt.Sprintf(" (HTTP %d)", u.Status)
+	switch {
+	case errors.Is(u.Err, generation.ErrNotJSON):
+		return fmt.Sprintf("the provider answered HTTP %d with a page or text that is no JSON", u.Status)
+	case u.Status != 0:
+		return words + fmt.Sprintf(" (HTTP %d)", u.Status)
 	}
-	return words
+	return words + wrongFrame(u.Err)
+}
+
+// wrongFrame says which part of a provider's answer is at fault. It says nothing of
+// what was in it.
+func wrongFrame(err error) string {
+	var (
+		bad     *adapters.FrameError
+		large   *frame.TooLargeError
+		corrupt *frame.CorruptError
+	)
+	switch {
+	case errors.As(err, &large):
+		return fmt.Sprintf(": frame %d of its answer, at byte %d, is larger than %d bytes", large.Index, large.Offset, large.Limit)
+	case errors.As(err, &corrupt):
+		return fmt.Sprintf(": frame %d of its answer, at byte %d, is corrupt: %s", corrupt.Index, corrupt.Offset, corrupt.Reason)
+	case errors.As(err, &bad) && !errors.Is(err, adapters.ErrTruncated):
+		return fmt.Sprintf(": frame %d of its answer, at byte %d, is no JSON of this API", bad.Index, bad.Offset)
+	}
+	return ""
 }
 
 func (f *fault) suggest(names []string) {
@@ -313,16 +336,30 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-func lossViolations(changes []*llmdv1.HandoffChange) []Violation {
+// lossViolations names the places by their fields, as other violations do.
+func lossViolations(loss *transform.LossError) []Violation {
 	var vs []Violation
-	for _, c := range changes {
-		field := fmt.Sprintf("generation.context.messages[%d]", c.GetMessageIndex())
-		if c.ContentIndex != nil {
-			field += fmt.Sprintf(".content[%d]", c.GetContentIndex())
+	messages := loss.Context.GetMessages()
+	for _, c := range loss.Changes {
+		i := int(c.GetMessageIndex())
+		field := fmt.Sprintf("generation.context.messages[%d]", i)
+		if c.ContentIndex != nil && i < len(messages) {
+			field += fmt.Sprintf(".%s.content[%d]", messageKind(messages[i]), c.GetContentIndex())
 		}
 		vs = append(vs, Violation{Field: field, Reason: c.GetRule(), Description: c.GetDetail()})
 	}
 	return vs
+}
+
+// messageKind is the field of a message that is set.
+func messageKind(m *llmdv1.Message) string {
+	switch m.GetMessage().(type) {
+	case *llmdv1.Message_Assistant:
+		return "assistant"
+	case *llmdv1.Message_ToolResult:
+		return "tool_result"
+	}
+	return "user"
 }
 
 // ErrorOf spells an error as the contract's message.

@@ -101,7 +101,7 @@ func (s *sentImage) inline() error {
 		}
 		var ok bool
 		if s.data, ok = dataURL(s.in.GetUri()); !ok {
-			return errors.New("neither an http or https URL nor a data URL in base64")
+			return errors.New("the base64 of the data URL cannot be read")
 		}
 	}
 	if s.mime = imageType(s.data); s.mime == "" {
@@ -241,9 +241,5 @@ func (r *imageRequest) fieldError(prepared *llmdv1.Context, s *sentImage, detail
 }
 
 func imageField(c *llmdv1.Context, message, block int) string {
-	kind := "user"
-	if c.GetMessages()[message].GetToolResult() != nil {
-		kind = "tool_result"
-	}
-	return fmt.Sprintf("generation.context.messages[%d].%s.content[%d].image", message, kind, block)
+	return fmt.Sprintf("generation.context.messages[%d].%s.content[%d].image", message, messageKind(c.GetMessages()[message]), block)
 }

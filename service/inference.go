@@ -119,7 +119,10 @@ func (s *Inference) start(ctx context.Context, req *llmdv1.StreamRequest, soft t
 	if s.closing.Load() {
 		return nil, &ShuttingDownError{}
 	}
-	if err := validateStream(req, s.schemas); err != nil {
+	if err := validateStream(req, s.checker()); err != nil {
+		return nil, err
+	}
+	if err := validateMargin(soft, req.GetOptions()); err != nil {
 		return nil, err
 	}
 	keys, err := s.callerKeys(ctx)
@@ -131,6 +134,11 @@ func (s *Inference) start(ctx context.Context, req *llmdv1.StreamRequest, soft t
 		Owner: s.owner(ctx), RequestID: req.GetRequestId(), Hash: digest(req), Generation: req.GetGeneration(),
 		Options: req.GetOptions(), Keys: keys, SoftDeadline: soft,
 	})
+}
+
+// checker collects the faults of one request with a generation.
+func (s *Inference) checker() *checker {
+	return &checker{schemas: s.schemas, provider: s.upstream.current().KnowsProvider}
 }
 
 func (s *Inference) owner(ctx context.Context) string {
@@ -244,13 +252,16 @@ func (s *Inference) GetResponse(ctx context.Context, req *llmdv1.GetResponseRequ
 	}
 	c := &checker{}
 	c.duration("wait_duration", req.GetWaitDuration(), 0)
+	if req.GetWaitDuration().AsDuration() > longestWait {
+		c.add("wait_duration", reasonRange, "must be at most %s", longestWait)
+	}
 	if err := c.err(); err != nil {
 		return nil, toStatus(err)
 	}
 	key := responses.Key{Owner: s.owner(ctx), ResponseID: req.GetResponseId(), RequestID: req.GetRequestId()}
 	found, ok := s.registry.Get(key)
 	if ok && found.Live != nil && req.GetWaitDuration().AsDuration() > 0 {
-		responses.Wait(ctx, found.Live, min(req.GetWaitDuration().AsDuration(), longestWait))
+		responses.Wait(ctx, found.Live, req.GetWaitDuration().AsDuration())
 		if err := ctx.Err(); err != nil {
 			return nil, toStatus(err)
 		}
@@ -278,6 +289,9 @@ func (s *Inference) notFound(responseID string) error {
 
 // Close refuses new streams from now on.
 func (s *Inference) Close() { s.closing.Store(true) }
+
+// Running says whether responses are being made.
+func (s *Inference) Running() bool { return len(s.registry.Live()) > 0 }
 
 // AbortAll ends all running responses because of the shutdown.
 func (s *Inference) AbortAll() {

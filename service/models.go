@@ -37,6 +37,11 @@ func (s *Models) ListModels(_ context.Context, req *llmdv1.ListModelsRequest) (*
 	if req.GetFilter() != "" {
 		c.add("filter", reasonInvalid, "is reserved and must be empty")
 	}
+	if p := req.GetProvider(); p != "" {
+		if err := s.catalog().KnowsProvider(p); err != nil {
+			return nil, toStatus(err)
+		}
+	}
 	after, err := base64.RawURLEncoding.DecodeString(req.GetPageToken())
 	if err != nil {
 		c.add("page_token", reasonInvalid, "is not one that this service gave")

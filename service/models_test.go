@@ -97,6 +97,10 @@ func TestListErrors(t *testing.T) {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
+	_, err := s.ListModels(t.Context(), &llmdv1.ListModelsRequest{Provider: "antropic"})
+	if info := details[*errdetails.ErrorInfo](err); status.Code(err) != codes.NotFound || info[0].GetReason() != "PROVIDER_NOT_FOUND" || info[0].GetMetadata()["suggestions"] != "anthropic" {
+		t.Errorf("an unknown provider: %v", err)
+	}
 	if _, err := s.ListModels(t.Context(), &llmdv1.ListModelsRequest{PageSize: 1001}); status.Code(err) != codes.InvalidArgument {
 		t.Errorf("1001: %v", err)
 	}

@@ -21,7 +21,7 @@ const shownImageBytes = 64 << 10
 // PrepareContext implements llmd.v1.InferenceService.PrepareContext.
 func (s *Inference) PrepareContext(ctx context.Context, req *llmdv1.PrepareContextRequest) (*llmdv1.PrepareContextResponse, error) {
 	g := req.GetGeneration()
-	if err := validateGeneration(g, s.schemas); err != nil {
+	if err := validateGeneration(g, s.checker()); err != nil {
 		return nil, toStatus(err)
 	}
 	keys, err := s.callerKeys(ctx)

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/frame"
 	"github.com/llmd-dev/llmd/adapters/profile"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 	"github.com/llmd-dev/llmd/internal/catalog"
@@ -172,6 +173,35 @@ func TestErrorTable(t *testing.T) {
 				t.Errorf("messages %q, %q", s.Message(), e.GetMessage())
 			}
 		})
+	}
+}
+
+// Where the provider has no words of its own, llmd says what it knows, and nothing of
+// what was sent.
+func TestPlainWords(t *testing.T) {
+	u := func(reason string, cause error) error {
+		return &adapters.UpstreamError{Reason: reason, Err: cause}
+	}
+	const unreadable = "the provider sent something that cannot be read"
+	secret := errors.New("secret")
+	for want, err := range map[string]error{
+		unreadable: u(adapters.ReasonProtocolError, secret),
+		unreadable + ": frame 3 of its answer, at byte 170, is no JSON of this API": u(adapters.ReasonProtocolError,
+			fmt.Errorf("x: %w", adapters.NewFrameError(frame.Frame{Index: 3, Offset: 170}, secret))),
+		unreadable + ": frame 2 of its answer, at byte 90, is larger than 16 bytes": u(adapters.ReasonProtocolError,
+			&frame.TooLargeError{Index: 2, Offset: 90, Limit: 16}),
+		unreadable + ": frame 0 of its answer, at byte 0, is corrupt: checksum": u(adapters.ReasonProtocolError,
+			&frame.CorruptError{Reason: "checksum"}),
+		"the provider's answer ended before its terminal marker": u(adapters.ReasonStreamTruncated,
+			adapters.NewFrameError(frame.Frame{Index: 3, Unterminated: true}, secret)),
+		"the provider answered HTTP 502 with a page or text that is no JSON": &adapters.UpstreamError{
+			Reason: adapters.ReasonProviderError, Status: 502, Err: generation.ErrNotJSON,
+		},
+		"the provider failed: provider error (HTTP 500)": &adapters.UpstreamError{Reason: adapters.ReasonProviderError, Status: 500},
+	} {
+		if got := ErrorOf(err).GetMessage(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
 

@@ -2,7 +2,9 @@ package service
 
 import (
 	"fmt"
+	"strings"
 
+	"github.com/llmd-dev/llmd/adapters/jsonstream"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 	"github.com/llmd-dev/llmd/internal/toolcheck"
 )
@@ -30,7 +32,11 @@ func argumentMismatches(check *toolcheck.Checker, c *llmdv1.Context) []*llmdv1.D
 			if call == nil || tool == nil {
 				continue
 			}
-			for _, p := range check.Check(tool, call.GetArgumentsJson()) {
+			arguments := call.GetArgumentsJson()
+			if strings.TrimSpace(arguments) != "" && jsonstream.Object([]byte(arguments)) != nil {
+				continue
+			}
+			for _, p := range check.Check(tool, arguments) {
 				if len(all) == maxMismatches {
 					return all
 				}

@@ -20,7 +20,10 @@ func TestArgumentMismatches(t *testing.T) {
 		said("b"), called("2", "gone", `{}`), returned("2", false, bytesOf(pixel(t), "image/png")),
 		said("c"), called("3", "look", ``), returned("3", false, bytesOf(pixel(t), "image/png")),
 		said("d"), called("4", "look", `{"where":{"at":[]},"q":1e2}`), returned("4", false, bytesOf(pixel(t), "image/png")),
-		said("e"),
+		// What is no object is told once, by the hand-off.
+		said("e"), called("5", "look", `{"city":`), returned("5", false, bytesOf(pixel(t), "image/png")),
+		said("f"), called("6", "look", `[]`), returned("6", false, bytesOf(pixel(t), "image/png")),
+		said("g"),
 	)
 	g.Context.Tools = []*llmdv1.Tool{
 		{Name: "look", ParametersJsonSchema: `{"type":"object","properties":{"where":{"type":"object","properties":{"at":{"type":"array","items":{"type":"integer"}}}}},"required":["where"]}`},
@@ -85,7 +88,7 @@ func BenchmarkValidateTools(b *testing.B) {
 	schemas := toolcheck.New()
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := validateGeneration(g, schemas); err != nil {
+		if err := validateGeneration(g, &checker{schemas: schemas}); err != nil {
 			b.Fatal(err)
 		}
 	}

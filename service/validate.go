@@ -1,6 +1,7 @@
 package service
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/llmd-dev/llmd/adapters/jsonstream"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+	"github.com/llmd-dev/llmd/internal/catalog"
+	"github.com/llmd-dev/llmd/internal/near"
 	"github.com/llmd-dev/llmd/internal/toolcheck"
 )
 
@@ -47,6 +50,9 @@ type checker struct {
 	// schemas is required where a request has schemas.
 	schemas    *toolcheck.Checker
 	schemaWork int
+	// provider says why an id is no provider's; required where a request may name
+	// some.
+	provider func(id string) error
 }
 
 func (c *checker) add(field, reason, format string, args ...any) {
@@ -104,8 +110,7 @@ func (c *checker) present(field string, m proto.Message, set bool) bool {
 	return false
 }
 
-func validateStream(req *llmdv1.StreamRequest, schemas *toolcheck.Checker) error {
-	c := &checker{schemas: schemas}
+func validateStream(req *llmdv1.StreamRequest, c *checker) error {
 	c.requestID("request_id", req.GetRequestId())
 	c.generation(req.GetGeneration())
 	o := req.GetOptions()
@@ -115,8 +120,17 @@ func validateStream(req *llmdv1.StreamRequest, schemas *toolcheck.Checker) error
 	return c.err()
 }
 
-func validateGeneration(g *llmdv1.Generation, schemas *toolcheck.Checker) error {
-	c := &checker{schemas: schemas}
+// validateMargin wants something to be left of the call's time after the margin;
+// soft is the time that the two lead to, zero without a deadline.
+func validateMargin(soft time.Time, o *llmdv1.StreamOptions) error {
+	c := &checker{}
+	if o.GetDeadlineMargin() != nil && !soft.IsZero() && !soft.After(time.Now()) {
+		c.add("options.deadline_margin", reasonRange, "must be less than the time until the call's deadline")
+	}
+	return c.err()
+}
+
+func validateGeneration(g *llmdv1.Generation, c *checker) error {
 	c.generation(g)
 	return c.err()
 }
@@ -166,7 +180,12 @@ func (c *checker) generation(g *llmdv1.Generation) {
 		c.add("generation.labels", reasonTooMany, "must be at most %d, not %d", maxLabels, n)
 	}
 	for _, id := range slices.Sorted(maps.Keys(g.GetProviderOptionsJson())) {
-		c.object(fmt.Sprintf("generation.provider_options_json[%s]", id), g.GetProviderOptionsJson()[id])
+		field := fmt.Sprintf("generation.provider_options_json[%s]", id)
+		c.object(field, g.GetProviderOptionsJson()[id])
+		// One that is known and not asked may be there for a fallback.
+		if unknown, ok := errors.AsType[*catalog.UnknownProviderError](c.provider(id)); ok {
+			c.add(field, reasonInvalid, "names no provider%s", near.Question(unknown.Suggestions))
+		}
 	}
 	c.handoff(g.GetHandoff())
 	c.reliability(g)

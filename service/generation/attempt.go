@@ -2,6 +2,7 @@ package generation
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"time"
@@ -15,6 +16,10 @@ import (
 
 // maxErrorBody is how much of an error answer is read.
 const maxErrorBody = 64 << 10
+
+// ErrNotJSON is the cause of a failure whose body was no JSON and no plain sentence,
+// such as the page of a proxy in front of the provider.
+var ErrNotJSON = errors.New("generation: the body of the error is no JSON")
 
 var (
 	errHeaderTimeout = errors.New("generation: no frame within the header timeout")
@@ -146,6 +151,9 @@ func (r *Run) send(ctx context.Context, cancel context.CancelCauseFunc, p *Plan)
 			return nil, err
 		}
 		u := p.adapter.DecodeError(resp.Status, resp.Header, body)
+		if u.Message == "" && u.Err == nil && len(body) > 0 && !json.Valid(body) {
+			u.Err = ErrNotJSON
+		}
 		if u.RequestID == "" {
 			u.RequestID = resp.RequestID
 		}

@@ -3,6 +3,7 @@ package generation
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -81,12 +82,15 @@ func (e *Engine) planFor(ctx context.Context, g *llmdv1.Generation, m *profile.M
 	}
 	p.Effective.IdleTimeout = durationpb.New(p.limits.idle)
 	p.Effective.StallWarning = durationpb.New(p.limits.stall)
-	return p, strictly(g.GetHandoff(), r.Changes)
+	if w := g.GetWatchdog().GetStallWarning().AsDuration(); w > p.limits.stall {
+		p.Effective.Adjustments = append(p.Effective.Adjustments, fmt.Sprintf("stall_warning is lowered to %s, half of idle_timeout", p.limits.stall))
+	}
+	return p, strictly(g, r.Changes)
 }
 
 // strictly refuses losses that only the adapter could see.
-func strictly(policy *llmdv1.HandoffPolicy, changes []*llmdv1.HandoffChange) error {
-	if !policy.GetStrict() {
+func strictly(g *llmdv1.Generation, changes []*llmdv1.HandoffChange) error {
+	if !g.GetHandoff().GetStrict() {
 		return nil
 	}
 	var losses []*llmdv1.HandoffChange
@@ -98,7 +102,7 @@ func strictly(policy *llmdv1.HandoffPolicy, changes []*llmdv1.HandoffChange) err
 	if len(losses) == 0 {
 		return nil
 	}
-	return &transform.LossError{Changes: losses}
+	return &transform.LossError{Changes: losses, Context: g.GetContext()}
 }
 
 // asUpstream finds the provider's failure in an error.

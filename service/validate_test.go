@@ -1,0 +1,153 @@
+package service
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+)
+
+// Options for a provider that is known and not asked may be there for a fallback;
+// options for nobody are a mistake.
+func TestProviderOptionsNeedAProvider(t *testing.T) {
+	s := newService(t)
+	for _, tt := range []struct{ id, want string }{
+		{"faux", ""},
+		{"openai", ""},
+		{"opnai", "generation.provider_options_json[opnai]: names no provider; did you mean openai"},
+		{"", "generation.provider_options_json[]: names no provider"},
+	} {
+		g := asks("faux/echo", said("a"))
+		g.ProviderOptionsJson = map[string]string{tt.id: "{}"}
+		_, prepared := s.PrepareContext(t.Context(), &llmdv1.PrepareContextRequest{Generation: g})
+		_, completed := s.Complete(t.Context(), &llmdv1.CompleteRequest{Generation: g})
+		for rpc, err := range map[string]error{"PrepareContext": prepared, "Complete": completed} {
+			if tt.want == "" {
+				if err != nil {
+					t.Errorf("%s, %q: %v", rpc, tt.id, err)
+				}
+				continue
+			}
+			if got := violation(t, err); !strings.HasPrefix(got, tt.want) {
+				t.Errorf("%s, %q: %s", rpc, tt.id, got)
+			}
+		}
+	}
+}
+
+func TestDeadlineMargin(t *testing.T) {
+	for _, tt := range []struct {
+		left, margin time.Duration // left 0: no deadline
+		bad          bool
+	}{
+		{time.Hour, time.Minute, false},
+		{time.Hour, 0, false},
+		{0, time.Hour, false},
+		{time.Minute, time.Minute, true}, // nothing would be left
+		{time.Minute, time.Hour, true},
+	} {
+		ctx := t.Context()
+		if tt.left > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, tt.left)
+			defer cancel()
+		}
+		o := &llmdv1.StreamOptions{DeadlineMargin: durationpb.New(tt.margin)}
+		err := validateMargin(softDeadline(ctx, o), o)
+		if (err != nil) != tt.bad {
+			t.Errorf("%s before a deadline in %s: %v", tt.margin, tt.left, err)
+		}
+		if err != nil && !strings.HasPrefix(violation(t, toStatus(err)), "options.deadline_margin: must be less than the time") {
+			t.Error(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := validateMargin(softDeadline(ctx, nil), nil); err != nil {
+		t.Errorf("without a margin: %v", err)
+	}
+}
+
+func TestWaitDuration(t *testing.T) {
+	s := newService(t)
+	get := func(d time.Duration) error {
+		_, err := s.GetResponse(t.Context(), &llmdv1.GetResponseRequest{
+			Target: &llmdv1.GetResponseRequest_RequestId{RequestId: "x"}, WaitDuration: durationpb.New(d),
+		})
+		return err
+	}
+	if got := violation(t, get(10*time.Minute+1)); got != "wait_duration: must be at most 10m0s" {
+		t.Error(got)
+	}
+	if got := reasonIn(get(10 * time.Minute)); got != "RESPONSE_NOT_FOUND" {
+		t.Errorf("ten minutes: %s", got)
+	}
+}
+
+// A strict hand-off names places as all other violations do.
+func TestLossIsNamedByField(t *testing.T) {
+	strict := func(messages ...*llmdv1.Message) error {
+		g := asks("faux/text-only", messages...)
+		g.Handoff = &llmdv1.HandoffPolicy{Strict: true}
+		_, err := newService(t).PrepareContext(t.Context(), &llmdv1.PrepareContextRequest{Generation: g})
+		return err
+	}
+	image := bytesOf(pixel(t), "image/png")
+	thinking := &llmdv1.Message{Message: &llmdv1.Message_Assistant{Assistant: &llmdv1.AssistantMessage{
+		Api: "anthropic-messages", Provider: "anthropic", Model: "m", Content: []*llmdv1.AssistantContent{
+			{Block: &llmdv1.AssistantContent_Text{Text: &llmdv1.TextContent{Text: "Hm."}}},
+			{Block: &llmdv1.AssistantContent_Thinking{Thinking: &llmdv1.ThinkingContent{Thinking: "Well.", Signature: &llmdv1.Signature{
+				Data: []byte("s"), Format: "anthropic.thinking", Api: "anthropic-messages", Provider: "anthropic", Model: "m",
+			}}}},
+		},
+	}}}
+	const at = "generation.context.messages"
+	for want, err := range map[string]error{
+		at + "[0].user.content[1]: ":        strict(said("a", image)),
+		at + "[1].assistant.content[1]: ":   strict(said("a"), thinking, said("b")),
+		at + "[2].tool_result.content[0]: ": strict(said("a"), called("1", "look", "{}"), returned("1", false, image), said("b")),
+	} {
+		if got := violation(t, err); reasonIn(err) != "HANDOFF_WOULD_LOSE_CONTENT" || !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %s, want %s", reasonIn(err), got, want)
+		}
+	}
+}
+
+// A warning that could come too late to be one is moved, and that is said.
+func TestStallWarningIsLowered(t *testing.T) {
+	for _, tt := range []struct {
+		stall, idle time.Duration
+		want        []string
+	}{
+		{10 * time.Second, 20 * time.Second, nil},
+		{0, 20 * time.Second, nil},
+		{11 * time.Second, 20 * time.Second, []string{"stall_warning is lowered to 10s, half of idle_timeout"}},
+	} {
+		g := asks("faux/echo", said("a"))
+		g.Watchdog = &llmdv1.Watchdog{StallWarning: durationpb.New(tt.stall), IdleTimeout: durationpb.New(tt.idle)}
+		got, err := newService(t).PrepareContext(t.Context(), &llmdv1.PrepareContextRequest{Generation: g})
+		if err != nil || !slices.Equal(got.GetEffective().GetAdjustments(), tt.want) {
+			t.Errorf("%s of %s: %v, %v", tt.stall, tt.idle, got.GetEffective(), err)
+		}
+	}
+}
+
+// What the built-in provider does when it fails leads to words that say what and where.
+func TestWordsOfFailures(t *testing.T) {
+	for way, want := range map[string]string{
+		"html":      "the provider answered HTTP 502 with a page or text that is no JSON",
+		"malformed": "the provider sent something that cannot be read: frame ",
+		"server":    "Something broke.",
+	} {
+		_, err := newService(t).Complete(t.Context(), &llmdv1.CompleteRequest{Generation: asks("faux/error", said(way))})
+		if got := status.Convert(err).Message(); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %q, want %q", way, got, want)
+		}
+	}
+}
