@@ -1,7 +1,7 @@
-# Every target is one step of .ci/run, so that what passes here passes there.
-# `make` alone builds; `make ci` is the whole run.
+# Every target but catalogue is one step of .ci/run, so that what passes here
+# passes there. `make` alone builds; `make ci` is the whole run.
 
-.PHONY: build test race lint fmt generate check-generate proto descriptor fuzz bench ci
+.PHONY: build test race lint fmt generate check-generate proto descriptor fuzz bench catalogue ci
 
 build:
 	.ci/run build
@@ -19,9 +19,9 @@ lint:
 fmt:
 	.ci/run fmt
 
-# Rewrites gen/ from proto/, the descriptor set too.
+# Rewrites gen/ from proto/, the descriptor set and docs/api.md too.
 generate:
-	.ci/run generate descriptor
+	.ci/run generate descriptor api
 
 # Fails when gen/ is not what generate would write; touches nothing.
 check-generate:
@@ -35,12 +35,30 @@ proto:
 descriptor:
 	.ci/run descriptor
 
+# docs/api.md, from the descriptor set.
+api:
+	.ci/run api
+
+# The stubs of every language, into dist/stubs: see docs/clients.md.
+stubs:
+	.ci/run stubs
+
 # Ten seconds for each fuzz target; FUZZTIME=1m for more.
 fuzz:
 	FUZZTIME=$${FUZZTIME:-10s} .ci/run fuzz
 
 bench:
 	.ci/run bench
+
+# Writes internal/catalog/models from the public list of models, see
+# docs/catalogue.md. `make catalogue LIST=1.6.0` takes a given version of it. Needs
+# npm and the network.
+LIST ?= latest
+catalogue:
+	@set -e; dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; \
+	(cd "$$dir" && npm pack --silent @earendil-works/pi-ai@$(LIST) && tar xzf *.tgz); \
+	version=$$(sed -n 's/^[[:space:]]*"version": *"\([^"]*\)".*/\1/p' "$$dir/package/package.json" | head -n 1); \
+	cd tools && go run ./catalogue -data "$$dir/package/dist/providers/data" -version "$$version" -out ../internal/catalog/models
 
 ci:
 	.ci/run

@@ -47,11 +47,11 @@ func TestCredentials(t *testing.T) {
 		{"aws without region", "", "amazon-bedrock", []string{"AWS_ACCESS_KEY_ID", "x"}, "aws", "", "AWS default chain", "set AWS_REGION in the environment, or region"},
 		{"aws bearer", "", "amazon-bedrock", []string{"AWS_BEARER_TOKEN_BEDROCK", "b", "AWS_REGION", "r"}, "bearer", "b", "environment AWS_BEARER_TOKEN_BEDROCK", ""},
 		{"aws role, as the file says", "providers:\n  - {id: amazon-bedrock, region: eu-west-1}\n", "amazon-bedrock", nil, "aws", "", "AWS default chain", ""},
-		{"no aws", "", "amazon-bedrock", []string{"HOME", dir}, "aws", "", "none", "set AWS_PROFILE, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK"},
+		{"no aws", "", "amazon-bedrock", []string{"HOME", dir, "AWS_REGION", "r"}, "aws", "", "none", "set AWS_PROFILE, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK"},
 		{"google file", "", "google-vertex", []string{"GOOGLE_APPLICATION_CREDENTIALS", "x", "GOOGLE_CLOUD_PROJECT", "p"}, "google", "", "Google application default credentials", ""},
 		{"google without project", "", "google-vertex", []string{"GOOGLE_APPLICATION_CREDENTIALS", "x"}, "google", "", "Google application default credentials", "set GOOGLE_CLOUD_PROJECT in the environment, or project"},
 		{"google key", "", "google-vertex", []string{"GOOGLE_CLOUD_API_KEY", "k", "GOOGLE_CLOUD_PROJECT", "p"}, "x-goog-api-key", "k", "environment GOOGLE_CLOUD_API_KEY", ""},
-		{"no google", "", "google-vertex", nil, "google", "", "none", "run gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS"},
+		{"no google", "", "google-vertex", []string{"GOOGLE_CLOUD_PROJECT", "p"}, "google", "", "none", "run gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS"},
 		{"azure", "", "azure", []string{"AZURE_OPENAI_API_KEY", "k", "AZURE_OPENAI_RESOURCE_NAME", "r"}, "api-key", "k", "environment AZURE_OPENAI_API_KEY", ""},
 		{"azure without resource", "", "azure", []string{"AZURE_OPENAI_API_KEY", "k"}, "api-key", "k", "environment AZURE_OPENAI_API_KEY", "set AZURE_OPENAI_BASE_URL or AZURE_OPENAI_RESOURCE_NAME in the environment, or base_url"},
 	} {
@@ -142,6 +142,13 @@ func TestDeployments(t *testing.T) {
 	}
 	if p.APIVersion != "preview" {
 		t.Errorf("api version %q", p.APIVersion)
+	}
+	// The models carry the names, listed or not; the others go by their ids.
+	for model, want := range map[string]string{"gpt-5": "mine", "gpt-4.1": "other", "gpt-5-mini": "", "my-deployment": ""} {
+		m, _ := resolve(t, c, "azure/"+model)
+		if m.ID != model || m.WireModel != want {
+			t.Errorf("%s: id %q, wire model %q, want %q", model, m.ID, m.WireModel, want)
+		}
 	}
 }
 

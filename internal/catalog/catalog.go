@@ -28,7 +28,7 @@ type Catalog struct {
 
 // Load lays a configuration over what is built in. env finds keys and places; it
 // is asked during Load only. Mistakes that only show against the built-in
-// providers are *[config.ParseError].
+// providers are *[config.ParseError], all of them joined.
 func Load(file *config.File, env config.Env) (*Catalog, error) {
 	hosts, err := readHosts()
 	if err != nil {
@@ -43,8 +43,9 @@ func Load(file *config.File, env config.Env) (*Catalog, error) {
 		if entries[p.ID] == nil {
 			entries[p.ID] = &entry{}
 		}
-		entries[p.ID].user = p
+		entries[p.ID].user, entries[p.ID].index = p, i
 	}
+	var mistakes []*config.ParseError
 	c := &Catalog{byID: map[string]*Provider{}}
 	for _, id := range slices.Sorted(maps.Keys(entries)) {
 		e := entries[id]
@@ -52,11 +53,14 @@ func Load(file *config.File, env config.Env) (*Catalog, error) {
 			continue
 		}
 		p, err := e.resolve(file.Path, hosts, env)
-		if err != nil {
-			return nil, err
+		if mistakes = append(mistakes, e.mistakes...); err != nil {
+			continue
 		}
 		c.providers = append(c.providers, p)
 		c.byID[p.ID] = p
+	}
+	if len(mistakes) > 0 {
+		return nil, config.JoinErrors(mistakes)
 	}
 	c.aliases = sync.OnceValue(c.uniqueAliases)
 	return c, nil

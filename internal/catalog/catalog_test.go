@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/llmd-dev/llmd/adapters/faux"
@@ -26,6 +27,9 @@ func env(pairs ...string) config.Env {
 		return "", false
 	}
 }
+
+// ignoreHost leaves the provider out of a comparison of models.
+var ignoreHost = cmpopts.IgnoreFields(profile.Model{}, "Host")
 
 // load makes a catalogue of a user's file.
 func load(t *testing.T, text string, pairs ...string) *catalog.Catalog {
@@ -138,7 +142,7 @@ func TestFauxModels(t *testing.T) {
 	want := faux.Models()
 	slices.SortFunc(want, func(a, b *profile.Model) int { return strings.Compare(a.ID, b.ID) })
 	c := load(t, "")
-	if diff := cmp.Diff(want, c.Models("faux"), protocmp.Transform()); diff != "" {
+	if diff := cmp.Diff(want, c.Models("faux"), protocmp.Transform(), ignoreHost); diff != "" {
 		t.Errorf("(-adapter +catalogue):\n%s", diff)
 	}
 	p, _ := c.Provider("faux")
@@ -238,7 +242,7 @@ providers:
 	want.BaseURL, want.MaxOutput, want.Source = "http://127.0.0.1:8080", 1000, "configuration"
 	want.Compat.SupportsTemperature = true
 	want.Compat.SupportsEagerToolInputStreaming = false
-	if diff := cmp.Diff(&want, after, protocmp.Transform()); diff != "" {
+	if diff := cmp.Diff(&want, after, protocmp.Transform(), ignoreHost); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if p.API != "anthropic-messages" || p.DisplayName != "Anthropic" || !p.Builtin {
@@ -272,16 +276,29 @@ func TestUnlisted(t *testing.T) {
 		Input: []llmdv1.Modality{llmdv1.Modality_MODALITY_TEXT}, ContextWindow: 128_000, MaxOutput: 32_768,
 		Compat: profile.Defaults("openai-completions"), Source: "default",
 	}
-	if diff := cmp.Diff(want, m); diff != "" {
+	if diff := cmp.Diff(want, m, ignoreHost); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
 func TestLoadMistakes(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
-		{"providers:\n  - id: lab\n", "llmd.yaml:2: providers[lab].api: is missing: say which API this provider speaks, such as openai-completions"},
-		{"\n\nproviders:\n  - {id: lab, api: openai-completions}\n", "llmd.yaml:4: providers[lab].base_url: is missing: say where this provider is"},
-		{"providers:\n  - {id: openai, api_key_file: /nowhere/key}\n", "llmd.yaml:2: providers[openai].api_key_file: open /nowhere/key: no such file or directory"},
+		{
+			"providers:\n  - id: lab\n",
+			"llmd.yaml:2: providers[0].api: is missing: say which API provider \"lab\" speaks, such as openai-completions\n" +
+				"llmd.yaml:2: providers[0].base_url: is missing: say where this provider is",
+		},
+		{
+			"providers:\n  - {id: openai, api_key: k}\n  - {id: antropic, base_url: 'http://h'}\n",
+			"llmd.yaml:3: providers[1].api: is missing: say which API provider \"antropic\" speaks, such as openai-completions; did you mean anthropic?",
+		},
+		{ // in the order of the file, which is not that of the ids
+			"providers:\n  - {id: zz, base_url: 'http://h'}\n  - {id: openai, api_key_file: /nowhere/key}\n",
+			"llmd.yaml:2: providers[0].api: is missing: say which API provider \"zz\" speaks, such as openai-completions\n" +
+				"llmd.yaml:3: providers[1].api_key_file: /nowhere/key: no such file or directory",
+		},
+		{"\n\nproviders:\n  - {id: lab, api: openai-completions}\n", "llmd.yaml:4: providers[0].base_url: is missing: say where this provider is"},
+		{"providers:\n  - {id: openai, api_key_file: /nowhere/key}\n", "llmd.yaml:2: providers[0].api_key_file: /nowhere/key: no such file or directory"},
 	} {
 		file, err := config.Parse("llmd.yaml", []byte(tt.text), env())
 		if err != nil {

@@ -3,7 +3,6 @@ package catalog
 import (
 	"cmp"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,9 +10,6 @@ import (
 
 	"github.com/llmd-dev/llmd/internal/config"
 )
-
-// maxKeyFileBytes bounds a key file; keys are short.
-const maxKeyFileBytes = 64 << 10
 
 // UsualAuth is how the owner of an API wants the key.
 func UsualAuth(api string) Auth {
@@ -46,7 +42,7 @@ func (e *entry) credentials(file string, p *Provider, env config.Env) error {
 	p.Configured = true
 	switch {
 	case user.APIKey.Reveal() == "none" || p.Auth == AuthNone:
-		p.Auth, p.CredentialsSource = AuthNone, "not needed"
+		p.Auth, p.CredentialsSource = AuthNone, NotNeeded
 		return nil
 	case !user.APIKey.IsZero():
 		p.use(user.APIKey, "configuration")
@@ -54,7 +50,7 @@ func (e *entry) credentials(file string, p *Provider, env config.Env) error {
 	case user.APIKeyFile != "":
 		key, err := readKey(user.APIKeyFile)
 		if err != nil {
-			return &config.ParseError{File: file, Line: user.Line, Key: "providers[" + p.ID + "].api_key_file", Problem: err.Error()}
+			return e.mistake(file, "api_key_file", err.Error())
 		}
 		p.use(config.NewSecret(key), "file "+user.APIKeyFile)
 		return nil
@@ -136,7 +132,7 @@ func (e *entry) withoutKey(p *Provider) {
 	bearers, keys := e.keyNames()
 	names := slices.Concat(bearers, keys)
 	if len(names) == 0 {
-		p.Auth, p.CredentialsSource = AuthNone, "not needed"
+		p.Auth, p.CredentialsSource = AuthNone, NotNeeded
 		return
 	}
 	p.Configured, p.CredentialsSource = false, "none"
@@ -144,20 +140,15 @@ func (e *entry) withoutKey(p *Provider) {
 }
 
 func readKey(path string) (string, error) {
-	f, err := os.Open(path)
+	text, err := readSmall(path)
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = f.Close() }()
-	text, err := io.ReadAll(io.LimitReader(f, maxKeyFileBytes+1))
-	if err != nil {
-		return "", err
-	}
-	key := strings.TrimSpace(string(text))
+	key := strings.TrimSpace(text)
 	switch {
 	case key == "":
 		return "", errors.New("the file " + path + " is empty")
-	case len(text) > maxKeyFileBytes, strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r == 0x7f }):
+	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r == 0x7f }):
 		return "", errors.New("the file " + path + " does not hold a key: one line is expected")
 	}
 	return key, nil

@@ -105,11 +105,14 @@ func (l *modelList) model(m, change *config.Model, source string) *profile.Model
 	api := cmp.Or(change.API, part(l.user).API, m.API, p.API)
 	out := &profile.Model{
 		ID:            m.ID,
+		WireModel:     p.wireModel(m.ID),
 		Provider:      p.ID,
 		API:           api,
 		DisplayName:   cmp.Or(change.DisplayName, m.DisplayName),
 		Aliases:       m.Aliases,
 		BaseURL:       p.BaseURL,
+		Host:          p,
+		HeaderTimeout: p.headerTimeout,
 		Endpoint:      part(l.user).Endpoint,
 		Efforts:       m.Efforts,
 		Input:         m.Input,

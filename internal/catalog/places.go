@@ -122,6 +122,12 @@ func (p *Provider) azure(env config.Env) (missing []string) {
 	if p.APIVersion == "" || p.APIVersion == "v1" {
 		p.APIVersion = cmp.Or(first(env, "AZURE_OPENAI_API_VERSION"), "v1")
 	}
+	for pair := range strings.SplitSeq(first(env, "AZURE_OPENAI_DEPLOYMENT_NAME_MAP"), ",") {
+		model, name, _ := strings.Cut(pair, "=")
+		if model, name = strings.TrimSpace(model), strings.TrimSpace(name); model != "" && name != "" {
+			p.deployments = append(p.deployments, config.Deployment{Model: model, Name: name})
+		}
+	}
 	u, err := url.Parse(p.BaseURL)
 	if p.BaseURL == "" || err != nil || u.Host == "" {
 		p.BaseURL = ""
@@ -136,12 +142,6 @@ func (p *Provider) azure(env config.Env) (missing []string) {
 		}
 	}
 	p.BaseURL = u.String()
-	for pair := range strings.SplitSeq(first(env, "AZURE_OPENAI_DEPLOYMENT_NAME_MAP"), ",") {
-		model, name, _ := strings.Cut(pair, "=")
-		if model, name = strings.TrimSpace(model), strings.TrimSpace(name); model != "" && name != "" {
-			p.deployments = append(p.deployments, config.Deployment{Model: model, Name: name})
-		}
-	}
 	return nil
 }
 

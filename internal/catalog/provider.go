@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"time"
+
 	"github.com/llmd-dev/llmd/adapters/profile"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 	"github.com/llmd-dev/llmd/internal/config"
@@ -20,6 +22,9 @@ const (
 	AuthGoogle        Auth = "google"               // a token of the Google application default credentials
 	AuthNone          Auth = "none"
 )
+
+// NotNeeded is the source of the credentials of a provider that wants none.
+const NotNeeded = "not needed"
 
 // Provider is a host that serves models, ready to be asked. It never changes.
 type Provider struct {
@@ -43,26 +48,43 @@ type Provider struct {
 	// Region is for bedrock-converse-stream; Project and Location are for
 	// google-vertex.
 	Region, Project, Location string
-	// APIVersion is Azure's api-version.
+	// APIVersion is Azure's api-version. It is sent where it is not "v1".
 	APIVersion string
+	// Network is how the host is reached.
+	Network Network
 	// AllowUnlisted: any model id is accepted.
 	AllowUnlisted bool
 	// Configured: requests can be sent.
 	Configured bool
 	// CredentialsSource says where the credentials come from, for people, such as
-	// "environment OPENAI_API_KEY"; "none" if there are none.
+	// "environment OPENAI_API_KEY"; "none" if there are none, [NotNeeded] if there
+	// need not be any.
 	CredentialsSource string
 	// Missing says what to do when Configured is false.
 	Missing string
 	// Builtin: the provider is known without a configuration.
 	Builtin bool
 
-	deployments []config.Deployment
-	list        func() *modelList
+	headerTimeout time.Duration
+	deployments   []config.Deployment
+	list          func() *modelList
 }
 
-// Deployment is the name by which Azure knows a model: the configured one, or the
-// model's id.
+// Network is how a host is reached. Zero values are the usual way.
+type Network struct {
+	// Proxy is a proxy's URL or [config.NoProxy].
+	Proxy config.Secret
+	// ExtraCAs are PEM certificates that are trusted besides the system's.
+	ExtraCAs string
+	// ConnectTimeout bounds each step of making a connection.
+	ConnectTimeout time.Duration
+}
+
+// HostID implements [profile.Host].
+func (p *Provider) HostID() string { return p.ID }
+
+// Deployment is the name by which the host knows a model: the configured one, or
+// the model's id.
 func (p *Provider) Deployment(model string) string {
 	for _, d := range p.deployments {
 		if d.Model == model {
@@ -70,6 +92,14 @@ func (p *Provider) Deployment(model string) string {
 		}
 	}
 	return model
+}
+
+// wireModel is the configured name of a model at the host; empty = its id.
+func (p *Provider) wireModel(model string) string {
+	if name := p.Deployment(model); name != model {
+		return name
+	}
+	return ""
 }
 
 // Message describes the provider to callers. Credentials are not in it.

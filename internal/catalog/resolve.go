@@ -3,12 +3,14 @@ package catalog
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/llmd-dev/llmd/adapters/profile"
 	"github.com/llmd-dev/llmd/internal/config"
+	"github.com/llmd-dev/llmd/internal/near"
 )
 
 // What a model is taken to be able to do where nobody says.
@@ -24,10 +26,16 @@ const (
 	sourceDefault       = "default"
 )
 
+const whereIsIt = "is missing: say where this provider is"
+
 // entry is one provider before its parts are put together. Either part may be
 // nil, not both.
 type entry struct {
 	builtin, user *config.Provider
+	// index is the user's place in the file's list.
+	index int
+	// mistakes are what is wrong with the user's part.
+	mistakes []*config.ParseError
 }
 
 // part is the provider's part, never nil.
@@ -47,10 +55,12 @@ func (e *entry) resolve(file string, hosts []hostRule, env config.Env) (*Provide
 		Headers:     append(slices.Clone(builtin.Headers), user.Headers...),
 		APIVersion:  cmp.Or(user.APIVersion, builtin.APIVersion, "v1"),
 		Builtin:     e.builtin != nil,
-		deployments: user.Deployments,
+
+		headerTimeout: user.Timeouts.Header,
+		deployments:   slices.Clone(user.Deployments),
 	}
-	if p.API == "" {
-		return nil, e.missing(file, "api", "is missing: say which API this provider speaks, such as openai-completions")
+	if err := e.complete(file, p); err != nil {
+		return nil, err
 	}
 	for _, allow := range []*bool{builtin.AllowUnlisted, user.AllowUnlisted} {
 		if allow != nil {
@@ -59,24 +69,49 @@ func (e *entry) resolve(file string, hosts []hostRule, env config.Env) (*Provide
 	}
 	places := e.places(p, env)
 	if p.BaseURL == "" && len(places) == 0 {
-		return nil, e.missing(file, "base_url", "is missing: say where this provider is")
+		return nil, e.mistake(file, "base_url", whereIsIt)
+	}
+	if err := e.network(file, p); err != nil {
+		return nil, err
 	}
 	if err := e.credentials(file, p, env); err != nil {
 		return nil, err
 	}
-	if p.Configured && len(places) > 0 {
+	if len(places) > 0 {
 		p.Configured = false
+		if p.Missing != "" {
+			places = append([]string{p.Missing}, places...)
+		}
 		p.Missing = strings.Join(places, "; ")
 	}
 	p.list = e.models(p, hosts)
 	return p, nil
 }
 
-// missing is the mistake of a user's entry that lacks a key.
-func (e *entry) missing(file, key, problem string) error {
-	return &config.ParseError{
-		File: file, Line: e.user.Line, Key: fmt.Sprintf("providers[%s].%s", e.user.ID, key), Problem: problem,
+// mistake notes one of a user's entry: a key that it lacks, or whose file is bad.
+func (e *entry) mistake(file, key, problem string) error {
+	m := &config.ParseError{
+		File: file, Line: e.user.Line, Key: fmt.Sprintf("providers[%d].%s", e.index, key), Problem: problem,
 	}
+	e.mistakes = append(e.mistakes, m)
+	return m
+}
+
+// complete wants what only a built-in provider brings along. Whoever leaves it out
+// may have misspelt the id of one.
+func (e *entry) complete(file string, p *Provider) error {
+	if p.API != "" {
+		return nil
+	}
+	problem := fmt.Sprintf("is missing: say which API provider %q speaks, such as openai-completions", p.ID)
+	if builtin, err := builtinEntries(); err == nil {
+		problem += near.Question(near.Names(p.ID, slices.Sorted(maps.Keys(builtin))))
+	}
+	err := e.mistake(file, "api", problem)
+	if e.user.BaseURL == "" {
+		err = e.mistake(file, "base_url", whereIsIt)
+	}
+	return err
 }
 
 // models says how the provider's models are put together, once they are asked

@@ -1,7 +1,7 @@
 package config
 
 import (
-	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"strconv"
@@ -36,28 +36,29 @@ func (a Address) Local() bool {
 }
 
 // ParseAddress reads tcp://host:port or unix:///path. The host must be written:
-// listening beyond this machine is never the meaning of something left out.
+// listening beyond this machine is never the meaning of something left out. Errors
+// begin with what was read.
 func ParseAddress(s string) (Address, error) {
 	if path, ok := strings.CutPrefix(s, "unix://"); ok {
 		// The kernel's limit is 108 bytes with the terminating zero.
 		if !strings.HasPrefix(path, "/") || len(path) < 2 || len(path) > 107 {
-			return Address{}, errors.New("a socket is unix:///absolute/path, of at most 107 bytes")
+			return Address{}, fmt.Errorf("%q must be unix:///absolute/path, of at most 107 bytes", s)
 		}
 		return Address{Network: "unix", Address: path}, nil
 	}
 	hostPort, ok := strings.CutPrefix(s, "tcp://")
 	if !ok {
-		return Address{}, errors.New("must be tcp://host:port or unix:///path")
+		return Address{}, fmt.Errorf("%q must be tcp://host:port or unix:///path", s)
 	}
 	host, port, err := net.SplitHostPort(hostPort)
 	if err != nil {
-		return Address{}, errors.New("must be tcp://host:port")
+		return Address{}, fmt.Errorf("%q must be tcp://host:port", s)
 	}
 	if host == "" {
-		return Address{}, errors.New("name the host; tcp://0.0.0.0:" + port + " listens on all of them")
+		return Address{}, fmt.Errorf("%q must name the host; tcp://0.0.0.0:%s listens on all of them", s, port)
 	}
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return Address{}, errors.New("the port must be a number from 0 to 65535")
+		return Address{}, fmt.Errorf("%q must have a port from 0 to 65535", s)
 	}
 	return Address{Network: "tcp", Address: hostPort}, nil
 }

@@ -34,9 +34,9 @@ func (e *ParseError) Error() string {
 	return b.String()
 }
 
-// joinErrors makes one error of all mistakes, in the order of their lines; nil if
+// JoinErrors makes one error of all mistakes, in the order of their lines; nil if
 // there are none. errors.As finds the first.
-func joinErrors(mistakes []*ParseError) error {
+func JoinErrors(mistakes []*ParseError) error {
 	slices.SortStableFunc(mistakes, func(a, b *ParseError) int { return a.Line - b.Line })
 	all := make([]error, len(mistakes))
 	for i, m := range mistakes {

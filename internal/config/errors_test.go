@@ -10,15 +10,29 @@ import (
 
 // Each mistake names its line and its key, and says what is wrong.
 func TestMistakes(t *testing.T) {
+	const digits = "00000000000000000000000000000000000000000000000000000000000000ff"
 	const lab = "providers:\n  - id: lab\n    api: openai-completions\n"
 	tests := []struct {
 		name, text string
 		line       int
 		key, says  string
 	}{
-		{"unknown key", "serve: {}\n", 1, "serve", "unknown key; there are: server, providers"},
+		{"unknown key", "serve: {}\n", 1, "serve", "unknown key; did you mean server?"},
 		{"unknown server key", "server:\n  listen: [tcp://127.0.0.1:1]\n  port: 1\n", 3, "server.port", "unknown key"},
 		{"other spelling", "server:\n  maxReceiveBytes: 1\n", 2, "server.maxReceiveBytes", "did you mean max_receive_bytes?"},
+		{"TLS without a key", "server:\n  tls: {cert_file: /c}\n", 2, "server.tls.key_file", "is missing"},
+		{"TLS without a certificate", "server: {tls: {key_file: /k}}\n", 1, "server.tls.cert_file", "is missing"},
+		{"client certificates of nobody", "server: {tls: {cert_file: /c, key_file: /k, require_client_cert: true}}\n", 1, "server.tls.client_ca_file", "is missing: require_client_cert needs it"},
+		{"identities without authority", "server:\n  auth: {mtls: [{name: a, common_name: a}]}\n", 2, "server.tls.client_ca_file", "is missing: auth.mtls needs it"},
+		{"identity without a mark", "server:\n  auth:\n    mtls:\n      - {name: a}\n", 4, "server.auth.mtls[0]", "either uri_san or common_name"},
+		{"identity with two marks", "server: {auth: {mtls: [{name: a, uri_san: u, common_name: a}]}}\n", 1, "server.auth.mtls[0]", "either uri_san or common_name"},
+		{"token without a name", "server: {auth: {tokens: [{sha256: " + digits + "}]}}\n", 1, "server.auth.tokens[0].name", "is missing"},
+		{"token without a digest", "server: {auth: {tokens: [{name: a}]}}\n", 1, "server.auth.tokens[0].sha256", "is missing"},
+		{"token in plain words", "server: {auth: {tokens: [{name: a, sha256: s3cret}]}}\n", 1, "server.auth.tokens[0].sha256", "must be 64 hexadecimal digits"},
+		{"token twice", "server: {auth: {tokens: [{name: a, sha256: " + digits + "}, {name: b, sha256: " + digits + "}]}}\n", 1, "server.auth.tokens[1].sha256", "given twice"},
+		{"caller twice", "server: {auth: {tokens: [{name: a, sha256: " + digits + "}, {name: a, sha256: 1" + digits[1:] + "}]}}\n", 1, "server.auth", "the name \"a\" is given twice"},
+		{"no calls at all", "server: {limits: {concurrent_calls: 0}}\n", 1, "server.limits.concurrent_calls", "must be a whole number from 1"},
+		{"no number", "server: {limits: {per_caller: {requests_per_second: NaN}}}\n", 1, "server.limits.per_caller.requests_per_second", "must be a number"},
 		{"unknown provider key", lab + "    url: x\n", 4, "providers[0].url", "unknown key"},
 		{"unknown model key", lab + "    models:\n      - {id: m, size: 3}\n", 5, "providers[0].models[0].size", "unknown key"},
 		{"unknown flag", lab + "    compat:\n      a_flag: true\n", 5, "providers[0].compat.a_flag", "unknown flag"},
@@ -27,6 +41,8 @@ func TestMistakes(t *testing.T) {
 		{"flag with an unknown word", lab + "    compat: {thinking_format: loud}\n", 4, "providers[0].compat.thinking_format", "must be one of: openai,"},
 		{"flag without a value", lab + "    compat: {supports_store: }\n", 4, "providers[0].compat.supports_store", "must be true or false"},
 		{"unknown template variable", lab + "    compat:\n      chat_template_kwargs:\n        think: {$var: mood}\n", 6, "providers[0].compat.chat_template_kwargs.think.$var", "thinking.enabled"},
+		{"near flag", lab + "    compat: {thinking_fromat: qwen}\n", 4, "providers[0].compat.thinking_fromat", "unknown flag; did you mean thinking_format?"},
+		{"near key", lab + "    base_ulr: http://h\n", 4, "providers[0].base_ulr", "unknown key; did you mean base_url?"},
 		{"flags are no list", lab + "    compat: [a]\n", 4, "providers[0].compat", "mapping of flags"},
 		{"section of the wrong kind", "server: 3\n", 1, "server", "must be a mapping"},
 		{"providers are a list", "providers: {lab: {}}\n", 1, "providers", "must be a list"},
@@ -40,6 +56,14 @@ func TestMistakes(t *testing.T) {
 		{"URL with a password", lab + "    base_url: https://me:pw@example.test\n", 4, "providers[0].base_url", "user name or password"},
 		{"URL with a query", lab + "    base_url: https://example.test/?a=1\n", 4, "providers[0].base_url", "query"},
 		{"URL with a bad port", lab + "    base_url: http://127.0.0.1:99999\n", 4, "providers[0].base_url", "port"},
+		{"proxy without scheme", lab + "    proxy: proxy.example.test:3128\n", 4, "providers[0].proxy", "must begin with"},
+		{"proxy of another kind", lab + "    proxy: ftp://h\n", 4, "providers[0].proxy", "must begin with"},
+		{"proxy without host", lab + "    proxy: 'http://:3128'\n", 4, "providers[0].proxy", "has no host"},
+		{"proxy with a path", lab + "    proxy: http://h/x\n", 4, "providers[0].proxy", "must not have a path"},
+		{"proxy with a bad port", lab + "    proxy: http://h:0\n", 4, "providers[0].proxy", "port"},
+		{"no time at all", lab + "    timeouts:\n      connect: 0s\n", 5, "providers[0].timeouts.connect", "must be a duration from 1ms"},
+		{"time without unit", lab + "    timeouts: {header: 30}\n", 4, "providers[0].timeouts.header", "must be a duration"},
+		{"unknown timeout", lab + "    timeouts: {idle: 30s}\n", 4, "providers[0].timeouts.idle", "unknown key; there are: connect, header"},
 		{"two keys", lab + "    api_key: a\n    api_key_file: b\n", 2, "providers[0]", "exclude each other"},
 		{"key is no text", lab + "    api_key: [a]\n", 4, "providers[0].api_key", "must be a text"},
 		{"unset variable", lab + "    api_key: ${LAB_KEY}\n", 4, "providers[0].api_key", "environment variable LAB_KEY is not set"},
@@ -58,10 +82,14 @@ func TestMistakes(t *testing.T) {
 		{"price below zero", lab + "    models:\n      - {id: m, pricing: {input: -1}}\n", 5, "providers[0].models[0].pricing.input", "US dollars"},
 		{"price too fine", lab + "    models:\n      - {id: m, pricing: {input: 0.0000001}}\n", 5, "providers[0].models[0].pricing.input", "at most 6 decimals"},
 		{"tier without threshold", lab + "    models:\n      - {id: m, pricing: {tiers: [{input: 1}]}}\n", 5, "providers[0].models[0].pricing.tiers[0]", "above is missing"},
-		{"all interfaces by accident", "server:\n  listen: [tcp://:50051]\n", 2, "server.listen", "name the host"},
-		{"address without scheme", "server:\n  listen: [127.0.0.1:50051]\n", 2, "server.listen", "must be tcp://host:port"},
-		{"port in words", "server:\n  listen: [tcp://127.0.0.1:grpc]\n", 2, "server.listen", "port"},
-		{"relative socket", "server:\n  listen: [unix://llmd.sock]\n", 2, "server.listen", "absolute"},
+		{"all interfaces by accident", "server:\n  listen: [tcp://:50051]\n", 2, "server.listen[0]", `"tcp://:50051" must name the host`},
+		{"address without scheme", "server:\n  listen: [127.0.0.1:50051]\n", 2, "server.listen[0]", `"127.0.0.1:50051" must be tcp://host:port or unix:///path`},
+		{"port in words", "server:\n  listen: [tcp://127.0.0.1:grpc]\n", 2, "server.listen[0]", `"tcp://127.0.0.1:grpc" must have a port`},
+		{"relative socket", "server:\n  listen: [unix://llmd.sock]\n", 2, "server.listen[0]", "absolute"},
+		{"the second address", "server:\n  listen:\n    - tcp://127.0.0.1:1\n    - http://h\n", 4, "server.listen[1]", `"http://h" must be tcp://`},
+		{"address twice", "server:\n  listen: [tcp://127.0.0.1:1, tcp://127.0.0.1:1]\n", 2, "server.listen[1]", "listed twice"},
+		{"one address alone", "server:\n  listen: h\n", 2, "server.listen", `"h" must be tcp://`},
+		{"address of the wrong kind", "server:\n  listen: {a: b}\n", 2, "server.listen", "must be a list"},
 		{"no address", "server:\n  listen: []\n", 2, "server.listen", "at least one"},
 		{"bytes in words", "server:\n  max_receive_bytes: much\n", 2, "server.max_receive_bytes", "number of bytes"},
 		{"too many bytes", "server:\n  max_receive_bytes: 5 GiB\n", 2, "server.max_receive_bytes", "number of bytes"},
@@ -90,6 +118,22 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
+// One mistake is one message: what it leads to is not reported, too.
+func TestMistakesOnce(t *testing.T) {
+	for _, text := range []string{
+		"providers:\n  - {id: a, models: [{id: m, input: [text, img]}]}\n",
+		"providers:\n  - {id: a, models: [{id: m, input: [img, text, img]}]}\n",
+		"server: {listen: ['']}\n",
+		"server: {images: {allow_hosts: [a, 'http://b', c]}}\n",
+	} {
+		_, err := config.Parse("f", []byte(text), env())
+		wrapped, ok := err.(interface{ Unwrap() []error })
+		if want := max(1, strings.Count(text, "img")); !ok || len(wrapped.Unwrap()) != want {
+			t.Errorf("%q: want %d of:\n%v", text, want, err)
+		}
+	}
+}
+
 // A message never repeats what may be a secret.
 func TestMistakesKeepSecrets(t *testing.T) {
 	for _, text := range []string{
@@ -97,6 +141,10 @@ func TestMistakesKeepSecrets(t *testing.T) {
 		"providers:\n  - id: a\n    api_key: \"s3cret\\n\"\n    base_url: s3cret\n",
 		"providers:\n  - id: a\n    headers: {a: \"s3cret\\nb\"}\n",
 		"providers:\n  - id: a\n    api_key: ${s3cret-}\n",
+		"providers:\n  - id: a\n    api_key: *s3cret\n",
+		"providers:\n  - id: a\n    proxy: ftp://me:s3cret@h\n",
+		"server: {images: {allow_hosts: ['http://me:s3cret@h']}}\n",
+		"providers:\n  - id: a\n    proxy: 'http://me:s3cret@h:x'\n",
 	} {
 		_, err := config.Parse("f", []byte(text), env())
 		if err == nil || strings.Contains(err.Error(), "s3cret") {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"crypto/sha256"
 	"time"
 
 	"github.com/llmd-dev/llmd/adapters/profile"
@@ -11,6 +12,8 @@ import (
 type File struct {
 	// Path is where it was read; empty if there was no file.
 	Path string
+	// Digest is the SHA-256 of what [Load] read there, to tell a changed file.
+	Digest [sha256.Size]byte
 	// Server is how llmd itself listens and behaves.
 	Server Server
 	// Providers are in the order written. A built-in provider is named here only
@@ -34,8 +37,18 @@ type Server struct {
 	PartialStore bool
 	// Instance names this process in events and logs.
 	Instance string
+	// TLS protects TCP addresses.
+	TLS TLS
+	// Auth says who may call.
+	Auth Auth
+	// AllowInsecure: other machines are let in without TLS and authentication.
+	AllowInsecure bool
+	// Limits bound what is taken on.
+	Limits Limits
 	// CallerKeys says whether callers may bring their own provider keys.
 	CallerKeys CallerKeys
+	// Images is about images that come by URL.
+	Images Images
 	// LogLevel is "debug", "info", "warn" or "error".
 	LogLevel string
 }
@@ -85,6 +98,13 @@ type Provider struct {
 	Auth string
 	// Headers are added to every request, in the order written.
 	Headers []Header
+	// Proxy is the URL of the proxy to the host, which may hold a password, or
+	// [NoProxy].
+	Proxy Secret
+	// CAFile names a file of PEM certificates that are trusted besides the system's.
+	CAFile string
+	// Timeouts bound what comes before the first byte.
+	Timeouts Timeouts
 	// Compat is what the host does otherwise.
 	Compat profile.Overlay
 	// Models are new models, or changes to built-in ones.
@@ -93,7 +113,7 @@ type Provider struct {
 	AllowUnlisted *bool
 	// Region is Bedrock's; Project and Location are Vertex AI's.
 	Region, Project, Location string
-	// Deployments maps model ids to the names of Azure deployments.
+	// Deployments maps model ids to the names by which the host knows them.
 	Deployments []Deployment
 	// APIVersion is Azure's "api-version".
 	APIVersion string
@@ -148,6 +168,8 @@ func Default() *File {
 		DrainTimeout:         30 * time.Second,
 		Reflection:           "auto",
 		PartialStore:         true,
+		Auth:                 Auth{UnixSocket: "open"},
+		Limits:               Limits{RequestBytes: 1 << 30},
 		LogLevel:             "info",
 	}}
 }

@@ -6,6 +6,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/llmd-dev/llmd/adapters/profile"
+	"github.com/llmd-dev/llmd/internal/near"
 )
 
 // Key documents one key of the configuration.
@@ -48,11 +49,23 @@ func nearest(name string, keys []key) string {
 	names := make([]string, len(keys))
 	for i, k := range keys {
 		names[i] = k.name
-		if strings.EqualFold(strings.ReplaceAll(k.name, "_", ""), strings.NewReplacer("_", "", "-", "").Replace(name)) {
-			return "; did you mean " + k.name + "?"
-		}
+	}
+	if like := like(name, names); len(like) > 0 {
+		return near.Question(like)
 	}
 	return "; there are: " + strings.Join(names, ", ")
+}
+
+// like are the names that may have been meant. One that is only spelt in another
+// style, such as camelCase, is the only one.
+func like(name string, names []string) []string {
+	plain := strings.NewReplacer("_", "", "-", "")
+	for _, n := range names {
+		if strings.EqualFold(plain.Replace(n), plain.Replace(name)) {
+			return []string{n}
+		}
+	}
+	return near.Names(name, names)
 }
 
 // Keys lists every key of the configuration in the order of the documentation.

@@ -2,6 +2,7 @@ package config
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"io"
@@ -18,6 +19,17 @@ const maxFileBytes = 8 << 20
 // at $LLMD_CONFIG if path is empty, or none; over it $LLMD_LISTEN (addresses,
 // separated by commas) and $LLMD_LOG_LEVEL.
 func Load(path string, env Env) (*File, error) {
+	file, err := load(path, env)
+	if err != nil {
+		return nil, err
+	}
+	if file.Server.Instance == "" {
+		file.Server.Instance = instanceName()
+	}
+	return file, nil
+}
+
+func load(path string, env Env) (*File, error) {
 	if path == "" {
 		path, _ = env("LLMD_CONFIG")
 	}
@@ -30,12 +42,10 @@ func Load(path string, env Env) (*File, error) {
 		if file, err = Parse(path, text, env); err != nil {
 			return nil, err
 		}
+		file.Digest = sha256.Sum256(text)
 	}
 	if err := file.Server.override(env); err != nil {
 		return nil, err
-	}
-	if file.Server.Instance == "" {
-		file.Server.Instance = instanceName()
 	}
 	return file, nil
 }

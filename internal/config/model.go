@@ -2,6 +2,7 @@ package config
 
 import (
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -16,7 +17,7 @@ func modelKeys(m *Model) []key {
 			read: func(v value) { v.text(&m.ID) },
 		},
 		{
-			name: "api", kind: "text", def: "the provider's", doc: "The wire API of this model, where a host speaks several.",
+			name: "api", kind: "one of: " + strings.Join(APIs(), ", "), def: "the provider's", doc: "The wire API of this model, where a host speaks several.",
 			read: func(v value) { v.word(&m.API, APIs()...) },
 		},
 		{name: "display_name", kind: "text", doc: "A name for people.", read: func(v value) { v.text(&m.DisplayName) }},
@@ -85,7 +86,9 @@ func (v value) input(target *[]llmdv1.Modality) {
 	*target = nil
 	v.list(func(item value) {
 		var word string
-		item.word(&word, "text", "image")
+		if item.word(&word, "text", "image"); word == "" {
+			return
+		}
 		kind := llmdv1.Modality_MODALITY_TEXT
 		if word == "image" {
 			kind = llmdv1.Modality_MODALITY_IMAGE

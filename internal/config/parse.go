@@ -30,14 +30,14 @@ func parse(name string, text []byte, env Env) (*File, error) {
 	file.Path = name
 	root := r.document(text)
 	if root == nil {
-		return file, joinErrors(r.mistakes)
+		return file, JoinErrors(r.mistakes)
 	}
 	r.prepare(root, "", env)
 	if len(r.mistakes) == 0 {
 		value{reader: r, node: root}.object(fileKeys(file))
 	}
 	if len(r.mistakes) > 0 {
-		return nil, joinErrors(r.mistakes)
+		return nil, JoinErrors(r.mistakes)
 	}
 	return file, nil
 }
@@ -92,6 +92,8 @@ func (r *reader) syntax(text []byte, err error) {
 	if m := regexp.MustCompile(`^unknown anchor '(.*)' referenced$`).FindStringSubmatch(message); m != nil {
 		before, _, _ := bytes.Cut(text, []byte("*"+m[1]))
 		line += bytes.Count(before, []byte("\n"))
+		// The name is not repeated: it may be a key that begins with a star.
+		message = "unknown anchor; a text that begins with * needs quotes"
 	}
 	if m := regexp.MustCompile(`^line (\d+): (.*)$`).FindStringSubmatch(message); m != nil {
 		if n, err := strconv.Atoi(m[1]); err == nil {

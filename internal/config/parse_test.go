@@ -92,7 +92,15 @@ server:
   partial_store: off
   instance: llmd-1
   caller_keys: {allow: true}
+  images: {allow_hosts: [files.lab, 10.1.0.0/16], disabled: true}
   log_level: debug
+  tls: {cert_file: /c/tls.crt, key_file: /c/tls.key, client_ca_file: /c/ca.crt, require_client_cert: true}
+  auth:
+    tokens: [{name: app, sha256: 2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b, models: [lab/*], providers: [lab], limits: {burst: 3}}]
+    mtls: [{name: batch, uri_san: "spiffe://example.test/batch", limits: {requests_per_second: 0.5}}, {name: ops, common_name: ops}]
+    unix_socket: required
+  allow_insecure: true
+  limits: {concurrent_calls: 100, request_bytes: 2 GiB, per_caller: {concurrent_calls: 10, requests_per_second: 5, burst: 20}}
 providers:
   - id: lab
     api: openai-completions
@@ -103,6 +111,9 @@ providers:
     auth: bearer
     headers: {x-b: two, X-A: "${LAB}"}
     compat: {thinking_format: qwen}
+    proxy: http://me:${LAB}@proxy.example.test:3128
+    ca_file: /etc/llmd/ca.pem
+    timeouts: {connect: 3s, header: 10m}
     allow_unlisted_models: false
     display_name: The lab
     disabled: true
@@ -140,14 +151,20 @@ func TestParseEveryKey(t *testing.T) {
 		Listen:          []config.Address{{Network: "tcp", Address: "127.0.0.1:50051"}, {Network: "unix", Address: "/run/llmd/llmd.sock"}},
 		MaxReceiveBytes: 16 << 20, MaxConcurrentStreams: 10, DrainTimeout: 5 * time.Second, Reflection: "off",
 		Instance: "llmd-1", CallerKeys: config.CallerKeys{Allow: true}, LogLevel: "debug",
+		Images: config.Images{AllowHosts: []string{"files.lab", "10.1.0.0/16"}, Disabled: true},
 	}
-	if diff := cmp.Diff(server, f.Server); diff != "" {
+	// The rest of it is TestSecurity's.
+	if diff := cmp.Diff(server, f.Server, cmpopts.IgnoreFields(config.Server{}, "TLS", "Auth", "AllowInsecure", "Limits")); diff != "" {
 		t.Errorf("server (-want +got):\n%s", diff)
 	}
 	p := f.Providers[0]
 	if p.BaseURL != "https://llm.example.test/v1" || p.APIKey.Reveal() != "key-secret-1" || p.DisplayName != "The lab" || !p.Disabled ||
 		p.Region != "eu-west-1" || p.Project != "p" || p.Location != "global" || p.APIVersion != "v1" || p.Endpoint != "east" || p.Auth != "bearer" {
 		t.Errorf("provider = %+v", p)
+	}
+	if p.Proxy.Reveal() != "http://me:secret-1@proxy.example.test:3128" || p.CAFile != "/etc/llmd/ca.pem" ||
+		p.Timeouts != (config.Timeouts{Connect: 3 * time.Second, Header: 10 * time.Minute}) {
+		t.Errorf("provider's network = %+v", p)
 	}
 	if len(p.Headers) != 2 || p.Headers[0].Name != "X-B" || p.Headers[1].Name != "X-A" || p.Headers[1].Value.Reveal() != "secret-1" {
 		t.Errorf("headers lost their order or value: %+v", p.Headers)

@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/llmd-dev/llmd/adapters/profile"
+	"github.com/llmd-dev/llmd/internal/near"
 )
 
 // APIs are the ids of the wire APIs that a provider can speak.
@@ -27,7 +28,7 @@ func Auths() []string {
 }
 
 func providerKeys(p *Provider) []key {
-	return slices.Concat(providerAccessKeys(p), providerPlaceKeys(p))
+	return slices.Concat(providerAccessKeys(p), providerNetworkKeys(p), providerPlaceKeys(p))
 }
 
 // providerAccessKeys are about reaching a host and what it serves.
@@ -120,11 +121,11 @@ func providerPlaceKeys(p *Provider) []key {
 		},
 		{
 			name: "deployments", kind: "mapping of texts", def: "the model's id",
-			doc:  "Model ids and the names of their Azure deployments.",
+			doc:  "Model ids and the names that the host is asked for instead, such as those of Azure deployments.",
 			read: func(v value) { v.deployments(&p.Deployments) },
 		},
 		{
-			name: "api_version", kind: "text", def: "v1", doc: "Azure's api-version.",
+			name: "api_version", kind: "text", def: "AZURE_OPENAI_API_VERSION, else v1", doc: "Azure's api-version. It is sent where it is not v1.",
 			read: func(v value) { v.text(&p.APIVersion) },
 		},
 		{
@@ -187,6 +188,13 @@ func (v value) secret(target *Secret) {
 }
 
 func (v value) compat(target *profile.Overlay) {
+	for i := 0; v.node.Kind == yaml.MappingNode && i+1 < len(v.node.Content); i += 2 {
+		name := v.node.Content[i]
+		if flags := profile.CompatKeys(); !slices.Contains(flags, name.Value) {
+			v.fail(name.Line, joinPath(v.path, name.Value), "unknown flag%s", near.Question(like(name.Value, flags)))
+			return
+		}
+	}
 	overlay, err := profile.ParseOverlay(v.node)
 	v.profile(err)
 	*target = overlay

@@ -2,14 +2,21 @@ package config
 
 import (
 	"math"
+	"slices"
 	"time"
+
+	"go.yaml.in/yaml/v3"
 )
 
 func fileKeys(f *File) []key {
 	return []key{
 		{
 			name: "server", kind: "mapping", doc: "How llmd itself listens and behaves.",
-			read: func(v value) { v.object(serverKeys(&f.Server)) }, below: func() []key { return serverKeys(&Server{}) },
+			read: func(v value) {
+				v.object(serverKeys(&f.Server))
+				v.consistent(&f.Server)
+			},
+			below: func() []key { return serverKeys(&Server{}) },
 		},
 		{
 			name: "providers", kind: "list of mappings",
@@ -23,7 +30,7 @@ func serverKeys(s *Server) []key {
 	return []key{
 		{
 			name: "listen", kind: "list of addresses", def: "tcp://127.0.0.1:50051",
-			doc:  "Where llmd listens: tcp://host:port or unix:///path. Other machines reach llmd only if an address says so.",
+			doc:  "Where llmd listens: tcp://host:port or unix:///path. A socket has mode 0660; a folder that it lacks is made, with mode 0750. Other machines reach llmd only if an address says so.",
 			read: func(v value) { v.addresses(&s.Listen) },
 		},
 		{
@@ -58,8 +65,29 @@ func serverKeys(s *Server) []key {
 			read: func(v value) { v.text(&s.Instance) },
 		},
 		{
+			name: "tls", kind: "mapping", doc: "TLS 1.3 for the TCP addresses.",
+			read: func(v value) { v.tls(&s.TLS) }, below: func() []key { return tlsKeys(&TLS{}) },
+		},
+		{
+			name: "auth", kind: "mapping", doc: "Who may call llmd. Without tokens and mtls everybody may who can reach it.",
+			read: func(v value) { v.object(authKeys(&s.Auth)) }, below: func() []key { return authKeys(&Auth{}) },
+		},
+		{
+			name: "allow_insecure", kind: "true or false", def: "false",
+			doc:  "Listen where other machines can reach llmd even without TLS and authentication.",
+			read: func(v value) { v.boolean(&s.AllowInsecure) },
+		},
+		{
+			name: "limits", kind: "mapping", doc: "What llmd takes on at a time.",
+			read: func(v value) { v.object(limitKeys(&s.Limits)) }, below: func() []key { return limitKeys(&Limits{}) },
+		},
+		{
 			name: "caller_keys", kind: "mapping", doc: "Provider keys that come with a request.",
 			read: func(v value) { v.object(callerKeysKeys(&s.CallerKeys)) }, below: func() []key { return callerKeysKeys(&CallerKeys{}) },
+		},
+		{
+			name: "images", kind: "mapping", doc: "Images that a conversation gives by http or https URL: llmd downloads them.",
+			read: func(v value) { v.object(imagesKeys(&s.Images)) }, below: func() []key { return imagesKeys(&Images{}) },
 		},
 		{
 			name: "log_level", kind: "one of: debug, info, warn, error", def: "info", doc: "How much is logged.",
@@ -78,26 +106,29 @@ func callerKeysKeys(c *CallerKeys) []key {
 
 // addresses reads the list, or one address alone.
 func (v value) addresses(target *[]Address) {
-	var texts []string
-	if v.isText() {
-		var one string
-		v.text(&one)
-		texts = []string{one}
-	} else {
-		v.texts(&texts)
-	}
 	var all []Address
-	for _, s := range texts {
+	add := func(item value) {
+		var s string
+		if !item.text(&s) {
+			return
+		}
 		a, err := ParseAddress(s)
 		if err != nil {
-			v.bad("%v", err)
+			item.bad("%v", err)
 			return
+		}
+		if slices.Contains(all, a) {
+			item.bad("%q is listed twice", s)
 		}
 		all = append(all, a)
 	}
-	if len(all) == 0 {
+	if v.isText() {
+		add(v)
+	} else {
+		v.list(add)
+	}
+	if len(all) == 0 && v.node.Kind == yaml.SequenceNode && len(v.node.Content) == 0 {
 		v.bad("must name at least one address")
-		return
 	}
 	*target = all
 }

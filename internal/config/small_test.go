@@ -120,7 +120,7 @@ func TestLoadMistakes(t *testing.T) {
 	}{
 		{dir + "/none.yaml", nil, dir + "/none.yaml: no such file or directory"},
 		{dir, nil, dir + ": is a directory"},
-		{"", []string{"LLMD_LISTEN", "127.0.0.1:1"}, "environment: LLMD_LISTEN: must be tcp://host:port or unix:///path"},
+		{"", []string{"LLMD_LISTEN", "127.0.0.1:1"}, `environment: LLMD_LISTEN: "127.0.0.1:1" must be tcp://host:port or unix:///path`},
 		{"", []string{"LLMD_LOG_LEVEL", "loud"}, "environment: LLMD_LOG_LEVEL: must be one of: debug, info, warn, error"},
 	} {
 		_, err := config.Load(tt.path, env(tt.env...))

@@ -209,12 +209,20 @@ func checkURL(s string) error {
 	case u.RawQuery != "" || u.ForceQuery || strings.Contains(s, "#"):
 		return errors.New("must not have a query or a fragment")
 	}
-	if port := u.Port(); port != "" {
-		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-			return errors.New("has a port that is no number from 1 to 65535")
-		}
+	if !validPort(u) {
+		return errors.New("has a port that is no number from 1 to 65535")
 	}
 	return nil
+}
+
+// validPort: the URL has no port, or one that can be dialled.
+func validPort(u *url.URL) bool {
+	port := u.Port()
+	if port == "" {
+		return true
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	return err == nil && n > 0
 }
 
 // profile reports the mistake that package profile found below this value.

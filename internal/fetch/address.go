@@ -72,7 +72,7 @@ func newGuard(allow []string) (*guard, error) {
 }
 
 // errNotPublic is also what a name gets that does not exist.
-const errNotPublic = refusal("has no public address")
+const errNotPublic = refusal("has no public address; server.images.allow_hosts opens others")
 
 // checkHost refuses a host by its name.
 func (g *guard) checkHost(host string) error {

@@ -6,43 +6,90 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/llmd-dev/llmd/internal/catalog"
 	"github.com/llmd-dev/llmd/internal/config"
+	"github.com/llmd-dev/llmd/internal/fetch"
 	"github.com/llmd-dev/llmd/internal/upstream"
 	"github.com/llmd-dev/llmd/service"
 )
 
 // App is a configured llmd.
 type App struct {
-	// File is the configuration it was made from.
+	// File is the configuration it was made from. What "server" says there holds
+	// until the end, but for the log level.
 	File *config.File
-	// Catalog is what it can reach.
-	Catalog *catalog.Catalog
+	// Follow: Serve reloads the configuration on SIGHUP, and when one of its files
+	// changes. It is set before Serve.
+	Follow bool
 
+	env       config.Env
+	log       *slog.Logger
+	level     slog.LevelVar
 	client    *upstream.Client
 	service   *service.Service
 	transport *transport
+
+	models atomic.Pointer[catalog.Catalog]
+	// pollEvery is how often the files are looked at.
+	pollEvery time.Duration
+
+	reloading sync.Mutex
+	// seen are the files that were read last, as they were then; for the reloading.
+	seen fingerprints
 }
 
 // New puts an llmd together. version is what it calls itself towards providers;
 // log lines go to logTo. A mistake of the configuration is a *config.ParseError.
 func New(file *config.File, env config.Env, version string, logTo io.Writer) (*App, error) {
+	seen := sourcesOf(file)
 	models, err := catalog.Load(file, env)
 	if err != nil {
 		return nil, err
 	}
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(file.Server.LogLevel)); err != nil {
-		return nil, fmt.Errorf("server: log level: %w", err)
+	userAgent := "llmd/" + version
+	a := &App{
+		File: file, env: env, pollEvery: pollEvery, seen: seen,
+		client: upstream.New(upstream.Options{UserAgent: userAgent}),
 	}
-	a := &App{File: file, Catalog: models, client: upstream.New(upstream.Options{UserAgent: "llmd/" + version})}
-	log := slog.New(slog.NewTextHandler(logTo, &slog.HandlerOptions{Level: level}))
-	a.service = service.New(func() *catalog.Catalog { return models }, a.client, service.Options{
-		Instance: file.Server.Instance, CallerKeys: file.Server.CallerKeys.Allow, NoStore: !file.Server.PartialStore, Log: log,
+	if err := a.setLevel(file.Server); err != nil {
+		return nil, err
+	}
+	images, err := imageFetcher(file.Server.Images, userAgent)
+	if err != nil {
+		return nil, err
+	}
+	a.models.Store(models)
+	a.log = slog.New(slog.NewTextHandler(logTo, &slog.HandlerOptions{Level: &a.level}))
+	a.service = service.New(a.models.Load, a.client, service.Options{
+		Instance: file.Server.Instance, CallerKeys: file.Server.CallerKeys.Allow, NoStore: !file.Server.PartialStore, Log: a.log,
+		Images: images,
 	})
-	a.transport = newTransport(file.Server, a.service, log)
+	a.transport = newTransport(file.Server, a.service, a.log)
 	return a, nil
+}
+
+// imageFetcher downloads images for conversations; nil = nothing is downloaded.
+func imageFetcher(c config.Images, userAgent string) (*fetch.Fetcher, error) {
+	if c.Disabled {
+		return nil, nil
+	}
+	return fetch.New(fetch.Options{Allow: c.AllowHosts, UserAgent: userAgent})
+}
+
+// Catalog is what this llmd can reach now.
+func (a *App) Catalog() *catalog.Catalog { return a.models.Load() }
+
+func (a *App) setLevel(s config.Server) error {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(s.LogLevel)); err != nil {
+		return fmt.Errorf("server: log level: %w", err)
+	}
+	a.level.Set(level)
+	return nil
 }
 
 // Serve answers on the listeners until ctx ends, then drains. Closing stopNow ends
@@ -50,5 +97,8 @@ func New(file *config.File, env config.Env, version string, logTo io.Writer) (*A
 func (a *App) Serve(ctx context.Context, listeners []net.Listener, stopNow <-chan struct{}) error {
 	defer a.client.Close()
 	defer a.service.Close()
+	if a.Follow {
+		defer a.follow()()
+	}
 	return a.transport.serve(ctx, listeners, stopNow)
 }

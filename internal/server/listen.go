@@ -24,28 +24,37 @@ func local(all []config.Address) bool {
 	return !slices.ContainsFunc(all, func(a config.Address) bool { return !a.Local() })
 }
 
-// Listen opens an address. A Unix socket that nobody answers on is replaced.
+// Listen opens an address. A Unix socket that nobody answers on is replaced, and
+// the folder that it is in is made, with mode 0750.
 func Listen(ctx context.Context, a config.Address) (net.Listener, error) {
+	open := listenUnix
 	if a.Network != "unix" {
-		l, err := new(net.ListenConfig).Listen(ctx, a.Network, a.Address)
-		if err != nil {
-			return nil, fmt.Errorf("listen on %s: %w", a, err)
-		}
-		return l, nil
+		open = new(net.ListenConfig).Listen
 	}
-	if err := os.MkdirAll(filepath.Dir(a.Address), socketDirMode); err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", a, err)
+	l, err := open(ctx, a.Network, a.Address)
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "listen" {
+		err = op.Err // the rest of its text repeats what is said here
 	}
-	if err := removeStale(ctx, a.Address); err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", a, err)
-	}
-	l, err := new(net.ListenConfig).Listen(ctx, "unix", a.Address)
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", a, err)
 	}
-	if err := os.Chmod(a.Address, socketMode); err != nil {
+	return l, nil
+}
+
+func listenUnix(ctx context.Context, network, path string) (net.Listener, error) {
+	if err := os.MkdirAll(filepath.Dir(path), socketDirMode); err != nil {
+		return nil, err
+	}
+	if err := removeStale(ctx, path); err != nil {
+		return nil, err
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, network, path)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(path, socketMode); err != nil {
 		_ = l.Close()
-		return nil, fmt.Errorf("listen on %s: %w", a, err)
+		return nil, err
 	}
 	return l, nil
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
@@ -28,12 +27,18 @@ const (
 	pingTimeout        = 20 * time.Second
 	clientPingsAtMost  = 20 * time.Second
 	balancerPatience   = 5 * time.Second // a sidecar has no load balancer to wait for
+	// refusing is how long new streams hear why they are refused before their
+	// connection is told to go away: after that they hear of a closed port.
+	refusing = 500 * time.Millisecond
+	// receipts is what is left of the drain when running streams are aborted, or a
+	// third of a short drain.
+	receipts = 10 * time.Second
 )
 
 // transport is the gRPC server with what goes around it.
 type transport struct {
 	grpc      *grpc.Server
-	health    *health.Server
+	health    *watchableHealth
 	inference *service.Inference
 	log       *slog.Logger
 	drain     time.Duration
@@ -55,7 +60,7 @@ func newTransport(cfg config.Server, svc *service.Service, log *slog.Logger) *tr
 		grpc.WaitForHandlers(true),
 	)
 	s := &transport{
-		grpc: grpc.NewServer(opts...), health: health.NewServer(), inference: svc.Inference, log: log,
+		grpc: grpc.NewServer(opts...), health: newHealth(), inference: svc.Inference, log: log,
 		drain: cfg.DrainTimeout,
 	}
 	if !local(cfg.Listen) {
@@ -79,6 +84,9 @@ func (s *transport) serve(ctx context.Context, listeners []net.Listener, stopNow
 	failed := make(chan error, len(listeners))
 	for _, l := range listeners {
 		s.log.Info("listening", "address", l.Addr().Network()+"://"+l.Addr().String())
+		if open(l.Addr()) {
+			s.log.Warn("other machines can use llmd through this address: there is no TLS and no authentication of callers", "address", l.Addr().String())
+		}
 		go func() { failed <- s.grpc.Serve(l) }()
 	}
 	select {
@@ -87,8 +95,15 @@ func (s *transport) serve(ctx context.Context, listeners []net.Listener, stopNow
 		return err
 	case <-ctx.Done():
 		s.shutdown(stopNow)
+		s.log.Info("stopped")
 		return nil
 	}
+}
+
+// open: other machines can reach the address.
+func open(a net.Addr) bool {
+	tcp, ok := a.(*net.TCPAddr)
+	return ok && !tcp.IP.IsLoopback()
 }
 
 // shutdown drains in the order of contract section 4: say so, let load balancers
@@ -99,15 +114,20 @@ func (s *transport) shutdown(stopNow <-chan struct{}) {
 	s.health.Shutdown()
 	end := time.NewTimer(s.drain)
 	defer end.Stop()
+	abortAt := time.NewTimer(s.drain - min(receipts, s.drain/3))
+	defer abortAt.Stop()
 	if !wait(min(s.patience, s.drain/2), stopNow) {
-		s.grpc.Stop()
+		s.stop()
 		return
 	}
 	s.inference.Close()
+	if s.inference.Running() && !wait(min(refusing, s.drain/4), stopNow) {
+		s.stop()
+		return
+	}
+	close(s.health.over)
 	stopped := make(chan struct{})
 	go func() { s.grpc.GracefulStop(); close(stopped) }()
-	abortAt := time.NewTimer(max(s.drain-min(s.patience, s.drain/2)-10*time.Second, 0))
-	defer abortAt.Stop()
 	for {
 		select {
 		case <-stopped:
@@ -115,15 +135,19 @@ func (s *transport) shutdown(stopNow <-chan struct{}) {
 		case <-abortAt.C:
 			s.inference.AbortAll()
 		case <-end.C:
-			s.inference.AbortAll()
-			s.grpc.Stop()
+			s.stop()
 			return
 		case <-stopNow:
-			s.inference.AbortAll()
-			s.grpc.Stop()
+			s.stop()
 			return
 		}
 	}
+}
+
+// stop ends everything at once. Partials still reach the store.
+func (s *transport) stop() {
+	s.inference.AbortAll()
+	s.grpc.Stop()
 }
 
 // wait returns false if stopNow came first.

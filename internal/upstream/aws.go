@@ -41,7 +41,7 @@ func NewAWS(region, profile string) *AWS {
 func (a *AWS) Describe() string { return "AWS default chain" }
 
 // Headers implements Credentials.
-func (a *AWS) Headers() []string { return []string{"Authorization", "X-Amz-Date"} }
+func (a *AWS) Headers() []string { return []string{"Authorization"} }
 
 // Apply implements Credentials.
 func (a *AWS) Apply(ctx context.Context, r *http.Request, body []byte) error {

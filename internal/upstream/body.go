@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -27,8 +28,8 @@ func newBody(answer *http.Response, cancel context.CancelFunc) (*body, bool) {
 	b := &body{raw: answer.Body, cancel: cancel, read: answer.Body}
 	encodings := strings.Split(strings.Join(answer.Header.Values("Content-Encoding"), ","), ",")
 	// The last encoding was put on last and comes off first.
-	for i := len(encodings) - 1; i >= 0; i-- {
-		switch strings.ToLower(strings.TrimSpace(encodings[i])) {
+	for _, encoding := range slices.Backward(encodings) {
+		switch strings.ToLower(strings.TrimSpace(encoding)) {
 		case "", "identity":
 		case "gzip", "x-gzip":
 			b.read = &gzipReader{in: bufio.NewReader(b.read)}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -99,7 +100,7 @@ func (c *Client) do(ctx context.Context, cancel context.CancelFunc, t *Target, r
 			return nil, err
 		}
 	}
-	answer, err := network.RoundTrip(request)
+	answer, err := network.RoundTrip(request) //nolint:bodyclose // the caller closes it
 	if err != nil {
 		return nil, err
 	}
@@ -107,11 +108,17 @@ func (c *Client) do(ctx context.Context, cancel context.CancelFunc, t *Target, r
 	id := requestID(answer.Header)
 	switch {
 	case answer.StatusCode < http.StatusOK || answer.StatusCode >= 300 && answer.StatusCode < 400:
-		body.Close()
-		return nil, &adapters.UpstreamError{Reason: adapters.ReasonProviderError, Status: answer.StatusCode, RequestID: id, Err: errRedirect}
+		_ = body.Close()
+		return nil, &adapters.UpstreamError{
+			Reason: adapters.ReasonProviderError, Status: answer.StatusCode, RequestID: id, Err: errRedirect,
+			Message: fmt.Sprintf("the provider answered HTTP %d, a redirect, which is not followed: see base_url", answer.StatusCode),
+		}
 	case !ok && answer.StatusCode < 400:
-		body.Close()
-		return nil, &adapters.UpstreamError{Reason: adapters.ReasonProtocolError, RequestID: id, Err: errEncoding}
+		_ = body.Close()
+		return nil, &adapters.UpstreamError{
+			Reason: adapters.ReasonProtocolError, RequestID: id, Err: errEncoding,
+			Message: "the provider's answer has an unknown Content-Encoding",
+		}
 	}
 	answer.Header.Del("Content-Encoding")
 	answer.Header.Del("Content-Length")

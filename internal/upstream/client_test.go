@@ -6,6 +6,7 @@ import (
 	"compress/zlib"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -46,7 +47,7 @@ func mustDo(t *testing.T, c *upstream.Client, target *upstream.Target) *upstream
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { r.Body.Close() })
+	t.Cleanup(func() { _ = r.Body.Close() })
 	return r
 }
 
@@ -89,7 +90,7 @@ func TestRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	if response.Status != http.StatusTeapot || response.RequestID != "req-1" {
 		t.Errorf("status %d, request id %q", response.Status, response.RequestID)
 	}
@@ -110,8 +111,8 @@ func TestEncodings(t *testing.T) {
 	const text = "data: {\"a\":1}\n\ndata: [DONE]\n\n"
 	var zlibbed bytes.Buffer
 	w := zlib.NewWriter(&zlibbed)
-	io.WriteString(w, text)
-	w.Close()
+	_, _ = io.WriteString(w, text)
+	_ = w.Close()
 	whole := zip(t, text)
 	tests := []struct {
 		name, encoding string
@@ -139,7 +140,7 @@ func TestEncodings(t *testing.T) {
 				if tt.encoding != "" {
 					w.Header().Set("Content-Encoding", tt.encoding)
 				}
-				w.Write(tt.body)
+				_, _ = w.Write(tt.body)
 			})
 			r := mustDo(t, newClient(t, upstream.Options{}), &upstream.Target{BaseURL: s.URL})
 			got, err := io.ReadAll(r.Body)
@@ -158,16 +159,16 @@ func TestGzipIsReadAsItComes(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
 		w.WriteHeader(http.StatusOK)
-		w.(http.Flusher).Flush()
+		_ = http.NewResponseController(w).Flush()
 		z := gzip.NewWriter(w)
 		for i := range 3 {
-			fmt.Fprintf(z, "event %d\n", i)
-			z.Flush()
-			w.(http.Flusher).Flush()
+			_, _ = fmt.Fprintf(z, "event %d\n", i)
+			_ = z.Flush()
+			_ = http.NewResponseController(w).Flush()
 			<-next
 		}
-		z.Close()
-		w.(http.Flusher).Flush()
+		_ = z.Close()
+		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done() // held open after the end
 	})
 	r := mustDo(t, newClient(t, upstream.Options{}), &upstream.Target{BaseURL: s.URL})
@@ -186,11 +187,11 @@ func TestUnknownEncoding(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Encoding", "br")
 		w.WriteHeader(status)
-		io.WriteString(w, "garbage")
+		_, _ = io.WriteString(w, "garbage")
 	})
 	c := newClient(t, upstream.Options{})
 	_, err := c.Do(t.Context(), &upstream.Target{BaseURL: s.URL}, request(""))
-	wantReason(t, err, adapters.ReasonProtocolError)
+	_ = wantReason(t, err, adapters.ReasonProtocolError)
 	status = http.StatusBadGateway
 	r := mustDo(t, c, &upstream.Target{BaseURL: s.URL})
 	if body, err := io.ReadAll(r.Body); r.Status != status || len(body) != 0 || err != nil {
@@ -200,8 +201,8 @@ func TestUnknownEncoding(t *testing.T) {
 
 func TestCutBody(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-		io.WriteString(w, "data: part")
-		w.(http.Flusher).Flush()
+		_, _ = io.WriteString(w, "data: part")
+		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	})
 	r := mustDo(t, newClient(t, upstream.Options{}), &upstream.Target{BaseURL: s.URL})
@@ -219,8 +220,8 @@ func TestCloseAtOnce(t *testing.T) {
 			t.Run(fmt.Sprintf("tls=%v/%s", secure, by), func(t *testing.T) {
 				gone := make(chan string, 1)
 				s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					io.WriteString(w, "data: 1\n\n")
-					w.(http.Flusher).Flush()
+					_, _ = io.WriteString(w, "data: 1\n\n")
+					_ = http.NewResponseController(w).Flush()
 					<-r.Context().Done()
 					gone <- r.Proto
 				}))
@@ -228,7 +229,8 @@ func TestCloseAtOnce(t *testing.T) {
 				var conf *tls.Config
 				if secure {
 					s.StartTLS()
-					conf = s.Client().Transport.(*http.Transport).TLSClientConfig
+					conf = &tls.Config{RootCAs: x509.NewCertPool()}
+					conf.RootCAs.AddCert(s.Certificate())
 				} else {
 					s.Start()
 				}
@@ -240,13 +242,13 @@ func TestCloseAtOnce(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				defer r.Body.Close()
+				defer func() { _ = r.Body.Close() }()
 				if _, err := io.ReadFull(r.Body, make([]byte, 9)); err != nil {
 					t.Fatal(err)
 				}
 				start := time.Now()
 				if by == "close" {
-					r.Body.Close()
+					_ = r.Body.Close()
 				} else {
 					cancel()
 				}
@@ -275,8 +277,8 @@ func TestConnectionIsUsedAgain(t *testing.T) {
 	c := newClient(t, upstream.Options{})
 	for range 3 {
 		r := mustDo(t, c, &upstream.Target{BaseURL: s.URL})
-		io.Copy(io.Discard, r.Body)
-		r.Body.Close()
+		_, _ = io.Copy(io.Discard, r.Body)
+		_ = r.Body.Close()
 	}
 	if len(seen) != 1 {
 		t.Errorf("%d connections for three whole answers", len(seen))
@@ -309,23 +311,25 @@ func TestUnreachable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer reset.Close()
+	defer func() { _ = reset.Close() }()
 	go func() {
 		for {
 			conn, err := reset.Accept()
 			if err != nil {
 				return
 			}
-			conn.(*net.TCPConn).SetLinger(0)
-			io.ReadFull(conn, make([]byte, 10))
-			conn.Close()
+			if c, ok := conn.(*net.TCPConn); ok {
+				_ = c.SetLinger(0)
+			}
+			_, _ = io.ReadFull(conn, make([]byte, 10))
+			_ = conn.Close()
 		}
 	}()
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	closed.Close()
+	_ = closed.Close()
 	secure := httptest.NewTLSServer(http.NotFoundHandler())
 	secure.Config.ErrorLog = nil
 	defer secure.Close()
@@ -351,12 +355,12 @@ func TestContextErrors(t *testing.T) {
 	c := newClient(t, upstream.Options{})
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if _, err := c.Do(ctx, &upstream.Target{BaseURL: s.URL}, request("")); err != context.DeadlineExceeded { //nolint:errorlint // exactly this one
+	if _, err := c.Do(ctx, &upstream.Target{BaseURL: s.URL}, request("")); err != context.DeadlineExceeded {
 		t.Errorf("%v", err)
 	}
 	ctx, cancel = context.WithCancel(t.Context())
 	cancel()
-	if _, err := c.Do(ctx, &upstream.Target{BaseURL: s.URL}, request("")); err != context.Canceled { //nolint:errorlint // exactly this one
+	if _, err := c.Do(ctx, &upstream.Target{BaseURL: s.URL}, request("")); err != context.Canceled {
 		t.Errorf("%v", err)
 	}
 }
@@ -377,10 +381,10 @@ func TestManyStreams(t *testing.T) {
 	all := make(chan struct{})
 	arrived := make(chan struct{}, streams)
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.(http.Flusher).Flush()
+		_ = http.NewResponseController(w).Flush()
 		arrived <- struct{}{}
 		<-all
-		io.WriteString(w, "end")
+		_, _ = io.WriteString(w, "end")
 	})
 	c := newClient(t, upstream.Options{})
 	result := make(chan error, streams)
@@ -391,7 +395,7 @@ func TestManyStreams(t *testing.T) {
 				result <- err
 				return
 			}
-			defer r.Body.Close()
+			defer func() { _ = r.Body.Close() }()
 			_, err = io.ReadAll(r.Body)
 			result <- err
 		}()

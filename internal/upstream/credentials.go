@@ -14,7 +14,7 @@ type Credentials interface {
 	// will be sent. It may ask a cloud for a token and fails with a context error
 	// or an *adapters.UpstreamError.
 	Apply(ctx context.Context, r *http.Request, body []byte) error
-	// Headers names the headers that Apply sets.
+	// Headers names the headers with secrets that Apply always sets.
 	Headers() []string
 	// Describe says for people where the secret comes from and never what it is.
 	Describe() string

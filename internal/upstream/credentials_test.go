@@ -49,14 +49,14 @@ func TestKeySchemes(t *testing.T) {
 			scheme = upstream.SchemeOf(tt.api)
 		}
 		key := upstream.NewKey(scheme, secret, "test")
-		r, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://h/", nil)
+		r, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://h/", http.NoBody)
 		if err := key.Apply(t.Context(), r, nil); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(http.Header{tt.header: {tt.value}}, r.Header); diff != "" {
 			t.Errorf("%s %s: %s", tt.api, scheme, diff)
 		}
-		for _, text := range []string{fmt.Sprint(key), fmt.Sprintf("%v %+v %#v %s", key, key, key, key), key.Describe()} {
+		for _, text := range []string{key.String(), fmt.Sprintf("%v %+v %#v %s", key, key, key, key), key.Describe()} {
 			if strings.Contains(text, secret) {
 				t.Errorf("the key shows: %s", text)
 			}
@@ -71,21 +71,29 @@ func TestDescribe(t *testing.T) {
 	c := newClient(t, upstream.Options{UserAgent: "llmd/test"})
 	target := &upstream.Target{
 		BaseURL:     "https://user:" + secret + "@host/v1?key=" + secret + "&api-version=preview",
-		Headers:     []upstream.Header{{"X-Team", "blue"}, {"X-My-Secret", "hunter2"}, {"X-Note", "uses " + secret}, {"cf-aig-authorization", "Bearer x"}},
+		Headers:     []upstream.Header{{"X-Team", "blue"}, {"X-My-Secret", "hunter2"}, {"X-Note", "uses " + secret}, {"cf-aig-authorization", "Bearer x"}, {"X-Session", "s"}},
 		Credentials: upstream.NewKey(upstream.SchemeXAPIKey, secret, "test"),
 	}
 	r := request("{}")
+	r.Header = http.Header{"Content-Type": {"application/json"}, "Session-Id": {"conversation"}, "X-Session-Affinity": {"conversation"}}
 	r.Path = "/go?alt=sse&sig=" + secret
 	verb, address, headers := c.Describe(target, r)
 	want := map[string]string{
 		"User-Agent": "llmd/test", "Content-Type": "application/json", "X-Team": "blue", "X-My-Secret": "REDACTED",
-		"X-Note": "uses REDACTED", "Cf-Aig-Authorization": "REDACTED", "X-Api-Key": "REDACTED",
+		"X-Note": "uses REDACTED", "X-Session": "REDACTED", "Session-Id": "conversation", "X-Session-Affinity": "conversation",
+		"Cf-Aig-Authorization": "REDACTED", "X-Api-Key": "REDACTED",
 	}
 	if diff := cmp.Diff(want, headers); diff != "" {
 		t.Error(diff)
 	}
 	if verb != "POST" || address != "https://REDACTED@host/v1/go?key=REDACTED&api-version=preview&alt=sse&sig=REDACTED" {
 		t.Errorf("%s %s", verb, address)
+	}
+	target.Credentials = upstream.NewAWS("eu-west-1", "")
+	target.Headers = []upstream.Header{{"X-Amz-Date", "20260101T000000Z"}, {"X-Amz-Security-Token", secret}}
+	_, _, headers = c.Describe(target, request("{}"))
+	if headers["Authorization"] != "REDACTED" || headers["X-Amz-Security-Token"] != "REDACTED" || headers["X-Amz-Date"] != "20260101T000000Z" {
+		t.Errorf("%v", headers)
 	}
 }
 
@@ -128,9 +136,9 @@ func TestAWSWithoutCredentials(t *testing.T) {
 	isolateAWS(t, "", "", "")
 	c := newClient(t, upstream.Options{})
 	_, err := c.Do(t.Context(), &upstream.Target{BaseURL: "http://127.0.0.1:1", Credentials: upstream.NewAWS("eu-central-1", "")}, request(""))
-	wantReason(t, err, adapters.ReasonCredentialsInvalid)
+	_ = wantReason(t, err, adapters.ReasonCredentialsInvalid)
 	_, err = c.Do(t.Context(), &upstream.Target{BaseURL: "http://127.0.0.1:1", Credentials: upstream.NewAWS("", "")}, request(""))
-	wantReason(t, err, adapters.ReasonPrecondition)
+	_ = wantReason(t, err, adapters.ReasonPrecondition)
 }
 
 // serviceAccount writes a file of dummy credentials for a token service here.
@@ -166,7 +174,7 @@ func TestGoogleToken(t *testing.T) {
 			t.Errorf("form %v, %v", r.Form, err)
 		}
 		w.Header().Set("Content-Type", "application/json")
-		io.WriteString(w, `{"access_token":"ya29.token","token_type":"Bearer","expires_in":3600}`)
+		_, _ = io.WriteString(w, `{"access_token":"ya29.token","token_type":"Bearer","expires_in":3600}`)
 	})
 	serviceAccount(t, tokens.URL)
 	s := serve(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -181,7 +189,7 @@ func TestGoogleToken(t *testing.T) {
 		go func() {
 			r, err := c.Do(t.Context(), target, request("{}"))
 			if err == nil {
-				r.Body.Close()
+				_ = r.Body.Close()
 			}
 			done <- err
 		}()
@@ -206,7 +214,7 @@ func TestGoogleFailures(t *testing.T) {
 		}
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(max(status, 200))
-		io.WriteString(w, `{"error":"invalid_grant","error_description":"`+secret+`"}`)
+		_, _ = io.WriteString(w, `{"error":"invalid_grant","error_description":"`+secret+`"}`)
 	})
 	serviceAccount(t, tokens.URL)
 	c := newClient(t, upstream.Options{})
@@ -219,7 +227,7 @@ func TestGoogleFailures(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 	status = http.StatusServiceUnavailable
-	wantReason(t, do(t.Context()), adapters.ReasonUnreachable)
+	_ = wantReason(t, do(t.Context()), adapters.ReasonUnreachable)
 	// A token service that hangs holds no one longer than they want.
 	status = 0
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
@@ -231,7 +239,7 @@ func TestGoogleFailures(t *testing.T) {
 	close(hold)
 
 	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", filepath.Join(t.TempDir(), "none"))
-	wantReason(t, do(t.Context()), adapters.ReasonCredentialsInvalid)
+	_ = wantReason(t, do(t.Context()), adapters.ReasonCredentialsInvalid)
 }
 
 // The signature must be the one of the algorithm's definition, not only look like
@@ -270,7 +278,7 @@ func canonicalSignature(r *http.Request, body string) string {
 	whole := sha256.Sum256([]byte(text))
 	scope := date[:8] + "/us-east-1/bedrock/aws4_request"
 	key := []byte("AWS4" + secret)
-	for _, part := range strings.Split(scope, "/") {
+	for part := range strings.SplitSeq(scope, "/") {
 		key = mac(key, part)
 	}
 	want := hex.EncodeToString(mac(key, "AWS4-HMAC-SHA256\n"+date+"\n"+scope+"\n"+hex.EncodeToString(whole[:])))

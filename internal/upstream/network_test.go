@@ -36,11 +36,11 @@ func bodyOf(t *testing.T, r *upstream.Response) string {
 
 func TestProxyOfTarget(t *testing.T) {
 	proxy := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprint(w, "via proxy to "+r.URL.Host+" "+r.Header.Get("Proxy-Authorization"))
+		_, _ = fmt.Fprint(w, "via proxy to "+r.URL.Host+" "+r.Header.Get("Proxy-Authorization"))
 	})
-	direct := serve(t, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "direct") })
+	direct := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "direct") })
 	// The client's own proxy, as the environment would name it.
-	environment := serve(t, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "via the environment") })
+	environment := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "via the environment") })
 	address, err := url.Parse(environment.URL)
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +66,7 @@ func TestProxyOfTarget(t *testing.T) {
 // business all the same.
 func TestProxyAndPrivateCA(t *testing.T) {
 	provider := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		io.WriteString(w, r.Proto)
+		_, _ = io.WriteString(w, r.Proto)
 	}))
 	provider.Config.ErrorLog = nil
 	t.Cleanup(provider.Close)
@@ -75,7 +75,7 @@ func TestProxyAndPrivateCA(t *testing.T) {
 	c := newClient(t, upstream.Options{Proxy: func(*http.Request) (*url.URL, error) { return nil, nil }})
 
 	_, err := c.Do(t.Context(), &upstream.Target{BaseURL: provider.URL, Network: upstream.Network{Proxy: proxy}}, request(""))
-	wantReason(t, err, adapters.ReasonUnreachable) // an authority that nobody trusts
+	_ = wantReason(t, err, adapters.ReasonUnreachable) // an authority that nobody trusts
 
 	trusting := upstream.Network{Proxy: proxy, ExtraCAs: "# ours\n" + pemOf(provider)}
 	r := mustDo(t, c, &upstream.Target{BaseURL: provider.URL, Network: trusting})
@@ -84,7 +84,7 @@ func TestProxyAndPrivateCA(t *testing.T) {
 	}
 	// Trust is the target's, not the client's.
 	_, err = c.Do(t.Context(), &upstream.Target{BaseURL: provider.URL}, request(""))
-	wantReason(t, err, adapters.ReasonUnreachable)
+	_ = wantReason(t, err, adapters.ReasonUnreachable)
 }
 
 // tunnel is a proxy that knows CONNECT alone.
@@ -94,7 +94,7 @@ func tunnel(t *testing.T, count *atomic.Int32) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { l.Close() })
+	t.Cleanup(func() { _ = l.Close() })
 	go func() {
 		for {
 			conn, err := l.Accept()
@@ -102,7 +102,7 @@ func tunnel(t *testing.T, count *atomic.Int32) string {
 				return
 			}
 			go func() {
-				defer conn.Close()
+				defer func() { _ = conn.Close() }()
 				in := bufio.NewReader(conn)
 				r, err := http.ReadRequest(in)
 				if err != nil || r.Method != http.MethodConnect {
@@ -112,11 +112,11 @@ func tunnel(t *testing.T, count *atomic.Int32) string {
 				if err != nil {
 					return
 				}
-				defer far.Close()
+				defer func() { _ = far.Close() }()
 				count.Add(1)
-				io.WriteString(conn, "HTTP/1.1 200 OK\r\n\r\n")
-				go io.Copy(far, in)
-				io.Copy(conn, far)
+				_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\n\r\n")
+				go func() { _, _ = io.Copy(far, in) }()
+				_, _ = io.Copy(conn, far)
 			}()
 		}
 	}()
@@ -129,7 +129,7 @@ func TestConnectTimeout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	defer func() { _ = l.Close() }()
 	c := newClient(t, upstream.Options{})
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
@@ -137,7 +137,7 @@ func TestConnectTimeout(t *testing.T) {
 	_, err = c.Do(ctx, &upstream.Target{
 		BaseURL: "https://" + l.Addr().String(), Network: upstream.Network{Proxy: upstream.Direct, ConnectTimeout: 50 * time.Millisecond},
 	}, request(""))
-	wantReason(t, err, adapters.ReasonUnreachable)
+	_ = wantReason(t, err, adapters.ReasonUnreachable)
 	if took := time.Since(began); took > 3*time.Second {
 		t.Errorf("gave up after %s", took)
 	}
@@ -145,14 +145,14 @@ func TestConnectTimeout(t *testing.T) {
 
 // Targets that agree on the way share connections, and only those.
 func TestTargetsShareConnections(t *testing.T) {
-	s := serve(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.RemoteAddr) })
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.RemoteAddr) })
 	c := newClient(t, upstream.Options{})
 	ask := func(n upstream.Network) string {
 		r, err := c.Do(t.Context(), &upstream.Target{BaseURL: s.URL, Network: n}, request(""))
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer r.Body.Close()
+		defer func() { _ = r.Body.Close() }()
 		return bodyOf(t, r)
 	}
 	direct := upstream.Network{Proxy: upstream.Direct}

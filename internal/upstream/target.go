@@ -87,7 +87,8 @@ func joinList(a, b string) string {
 }
 
 // Describe shows what [Client.Do] would send, with every secret replaced by
-// REDACTED. It asks no one for credentials.
+// REDACTED. It asks no one for credentials, and leaves out what is only known when a
+// request is sent: Bedrock's X-Amz-Date.
 func (c *Client) Describe(t *Target, r *adapters.Request) (verb, address string, headers map[string]string) {
 	h := c.header(t, r)
 	headers = make(map[string]string, len(h))
@@ -128,6 +129,10 @@ func redactURL(u *url.URL) string {
 // secretName says whether the name of a header or parameter promises a secret.
 func secretName(name string) bool {
 	name = strings.ToLower(name)
+	// The caller's session_key goes by these names: no one can log in with it.
+	if slices.Contains([]string{"session-id", "session_id", "x-session-id", "x-session-affinity"}, name) {
+		return false
+	}
 	for _, word := range []string{
 		"authorization", "api-key", "api_key", "apikey", "goog-key", "subscription-key", "access-key", "access_key", "auth-key",
 		"token", "secret", "password", "passwd", "credential", "cookie", "signature", "session", "private",
