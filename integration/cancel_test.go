@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+	"github.com/llmd-dev/llmd/integration/harness"
 )
 
 // TestMain makes sure that nothing runs on after the tests.
@@ -39,8 +40,8 @@ func TestCancelAtEveryEvent(t *testing.T) {
 			up := newReplay(t)
 			l := start(t, hostsOf(up, []*recording{r})...)
 			whole := l.stream(limited(t, 30*time.Second), r.request(up.add(r.script())), nil)
-			step := max(1, len(whole.events)/30)
-			for k := 1; k < len(whole.events)-1; k += step {
+			step := max(1, len(whole.Events)/30)
+			for k := 1; k < len(whole.Events)-1; k += step {
 				t.Run(fmt.Sprint(k), func(t *testing.T) {
 					t.Parallel()
 					r.cancelAt(t, l, up, whole, k)
@@ -58,18 +59,18 @@ func (r *recording) cancelAt(t *testing.T, l *llmd, up *replay, whole *outcome, 
 	defer cancel()
 	var seen []string
 	o := l.stream(ctx, r.request(up.add(s)), func(o *outcome, _ *llmdv1.StreamResponse) {
-		if len(o.events) == k {
-			for _, b := range o.fold {
-				seen = append(seen, b.raw.String())
+		if len(o.Events) == k {
+			for _, b := range o.Fold {
+				seen = append(seen, b.Raw.String())
 			}
 			cancel()
 		}
 	})
-	if o.message != nil && o.stop() == whole.stop() {
+	if o.Message != nil && o.Stop() == whole.Stop() {
 		return // the end was on its way
 	}
-	if o.status.Code() != codes.Canceled {
-		t.Errorf("cancel at event %d: status %v", k, o.status)
+	if o.Status.Code() != codes.Canceled {
+		t.Errorf("cancel at event %d: status %v", k, o.Status)
 		return
 	}
 	select {
@@ -78,14 +79,14 @@ func (r *recording) cancelAt(t *testing.T, l *llmd, up *replay, whole *outcome, 
 		t.Errorf("cancel at event %d: the upstream connection stays open", k)
 	}
 	got, err := l.GetResponse(limited(t, 5*time.Second), &llmdv1.GetResponseRequest{
-		Target: &llmdv1.GetResponseRequest_ResponseId{ResponseId: o.started.GetResponseId()}, WaitDuration: seconds(2),
+		Target: &llmdv1.GetResponseRequest_ResponseId{ResponseId: o.Started.GetResponseId()}, WaitDuration: seconds(2),
 	})
 	if err != nil {
 		t.Errorf("cancel at event %d: %v", k, err)
 		return
 	}
 	m := got.GetMessage()
-	if m.GetStopReason() == whole.message.GetStopReason() {
+	if m.GetStopReason() == whole.Message.GetStopReason() {
 		return // it had ended before the cancel arrived
 	}
 	if m.GetStopReason() != llmdv1.StopReason_STOP_REASON_ABORTED || m.GetError().GetReason() != "CANCELLED" {
@@ -96,7 +97,7 @@ func (r *recording) cancelAt(t *testing.T, l *llmd, up *replay, whole *outcome, 
 		return
 	}
 	for i, s := range seen {
-		if c := m.GetContent()[i]; c.GetToolCall() == nil && c.GetProviderContent() == nil && !strings.HasPrefix(textOf(c), s) {
+		if c := m.GetContent()[i]; c.GetToolCall() == nil && c.GetProviderContent() == nil && !strings.HasPrefix(harness.TextOf(c), s) {
 			t.Errorf("cancel at event %d: block %d lost text that had been seen", k, i)
 		}
 	}
@@ -116,7 +117,7 @@ func slowAnswer(n int) *script {
 }
 
 func chatHost(up *replay) *host {
-	return &host{id: "lab", api: "openai-completions", base: up.URL + "/v1", models: []model{{id: "m1"}}}
+	return &host{ID: "lab", API: "openai-completions", Base: up.URL + "/v1", Models: []model{{ID: "m1"}}}
 }
 
 // TestAbortReceipt: Abort by either id gives the open stream its aborted event.
@@ -129,33 +130,33 @@ func TestAbortReceipt(t *testing.T) {
 		var resp *llmdv1.AbortResponse
 		var abortErr error
 		o := l.stream(limited(t, 30*time.Second), req, func(o *outcome, _ *llmdv1.StreamResponse) {
-			if len(o.events) != 10 {
+			if len(o.Events) != 10 {
 				return
 			}
-			a := &llmdv1.AbortRequest{Target: &llmdv1.AbortRequest_ResponseId{ResponseId: o.started.GetResponseId()}, Reason: "enough"}
+			a := &llmdv1.AbortRequest{Target: &llmdv1.AbortRequest_ResponseId{ResponseId: o.Started.GetResponseId()}, Reason: "enough"}
 			if byRequest {
 				a.Target = &llmdv1.AbortRequest_RequestId{RequestId: req.GetRequestId()}
 			}
 			resp, abortErr = l.Abort(limited(t, 5*time.Second), a)
 		})
-		if abortErr != nil || o.status.Code() != codes.OK || o.aborted.GetCause() != llmdv1.AbortCause_ABORT_CAUSE_REQUESTED {
-			t.Fatalf("abort %v, status %v, cause %v", abortErr, o.status, o.aborted.GetCause())
+		if abortErr != nil || o.Status.Code() != codes.OK || o.Aborted.GetCause() != llmdv1.AbortCause_ABORT_CAUSE_REQUESTED {
+			t.Fatalf("abort %v, status %v, cause %v", abortErr, o.Status, o.Aborted.GetCause())
 		}
-		for _, f := range o.faults {
+		for _, f := range o.Faults {
 			t.Error(f)
 		}
-		e := o.aborted.GetMessage().GetError()
+		e := o.Aborted.GetMessage().GetError()
 		switch {
-		case o.aborted.GetReason() != "enough", e.GetReason() != "ABORT_REQUESTED", codes.Code(e.GetCode()) != codes.Canceled:
-			t.Errorf("receipt %v", o.aborted)
-		case o.aborted.GetUpstreamCloseDelay().AsDuration() > time.Second:
-			t.Errorf("closing took %v", o.aborted.GetUpstreamCloseDelay().AsDuration())
+		case o.Aborted.GetReason() != "enough", e.GetReason() != "ABORT_REQUESTED", codes.Code(e.GetCode()) != codes.Canceled:
+			t.Errorf("receipt %v", o.Aborted)
+		case o.Aborted.GetUpstreamCloseDelay().AsDuration() > time.Second:
+			t.Errorf("closing took %v", o.Aborted.GetUpstreamCloseDelay().AsDuration())
 		case resp.GetAlreadyFinished() || resp.GetMessage().GetStopReason() != llmdv1.StopReason_STOP_REASON_ABORTED:
 			t.Errorf("AbortResponse %v", resp.GetMessage().GetStopReason())
-		case !strings.HasPrefix(textOf(o.message.GetContent()[0]), "word word ") || !incomplete(o.message.GetContent()[0]):
+		case !strings.HasPrefix(harness.TextOf(o.Message.GetContent()[0]), "word word ") || !harness.Incomplete(o.Message.GetContent()[0]):
 			t.Error("the partial is lost or not marked")
 		}
-		again, err := l.Abort(limited(t, 5*time.Second), &llmdv1.AbortRequest{Target: &llmdv1.AbortRequest_ResponseId{ResponseId: o.started.GetResponseId()}})
+		again, err := l.Abort(limited(t, 5*time.Second), &llmdv1.AbortRequest{Target: &llmdv1.AbortRequest_ResponseId{ResponseId: o.Started.GetResponseId()}})
 		if err != nil || !again.GetAlreadyFinished() {
 			t.Errorf("a second Abort: %v, %v", again.GetAlreadyFinished(), err)
 		}
@@ -172,8 +173,8 @@ func TestAbortBeforeItsRequest(t *testing.T) {
 	}
 	s := slowAnswer(10)
 	o := l.stream(limited(t, 10*time.Second), &llmdv1.StreamRequest{Generation: ask("lab/m1", up.add(s)), RequestId: "early"}, nil)
-	if len(o.events) != 2 || o.aborted.GetReason() != "never mind" || o.status.Code() != codes.OK {
-		t.Errorf("%d events, %v, %v", len(o.events), o.aborted, o.status)
+	if len(o.Events) != 2 || o.Aborted.GetReason() != "never mind" || o.Status.Code() != codes.OK {
+		t.Errorf("%d events, %v, %v", len(o.Events), o.Aborted, o.Status)
 	}
 	if s.requests.Load() != 0 {
 		t.Error("a request went to the provider")
@@ -188,11 +189,11 @@ func TestSoftDeadline(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 1500*time.Millisecond)
 	defer cancel()
 	o := l.stream(ctx, &llmdv1.StreamRequest{Generation: ask("lab/m1", up.add(s))}, nil)
-	if o.aborted.GetCause() != llmdv1.AbortCause_ABORT_CAUSE_DEADLINE || o.status.Code() != codes.DeadlineExceeded || len(o.message.GetContent()) == 0 {
-		t.Errorf("cause %v, status %v", o.aborted.GetCause(), o.status)
+	if o.Aborted.GetCause() != llmdv1.AbortCause_ABORT_CAUSE_DEADLINE || o.Status.Code() != codes.DeadlineExceeded || len(o.Message.GetContent()) == 0 {
+		t.Errorf("cause %v, status %v", o.Aborted.GetCause(), o.Status)
 	}
-	if o.took > 1450*time.Millisecond {
-		t.Errorf("the receipt came after %v", o.took)
+	if o.Took > 1450*time.Millisecond {
+		t.Errorf("the receipt came after %v", o.Took)
 	}
 }
 
@@ -204,28 +205,28 @@ func TestRequestIDs(t *testing.T) {
 	req := &llmdv1.StreamRequest{Generation: ask("lab/m1", up.add(s)), RequestId: "one"}
 	second := make(chan *outcome, 1)
 	first := l.stream(limited(t, 20*time.Second), req, func(o *outcome, _ *llmdv1.StreamResponse) {
-		if len(o.events) == 20 {
+		if len(o.Events) == 20 {
 			go func() { second <- l.stream(limited(t, 20*time.Second), req, nil) }()
 		}
 	})
 	attached := <-second
 	replayed := l.stream(limited(t, 20*time.Second), req, nil)
 	for name, o := range map[string]*outcome{"first": first, "attached": attached, "replayed": replayed} {
-		if o.stop() != "STOP" || textOf(o.message.GetContent()[0]) != strings.Repeat("word ", 100) {
-			t.Errorf("%s: %s", name, o.stop())
+		if o.Stop() != "STOP" || harness.TextOf(o.Message.GetContent()[0]) != strings.Repeat("word ", 100) {
+			t.Errorf("%s: %s", name, o.Stop())
 		}
-		for _, f := range o.faults {
+		for _, f := range o.Faults {
 			t.Errorf("%s: %s", name, f)
 		}
 	}
-	if len(replayed.events) != 3 || attached.events[1].GetSnapshot() == nil {
-		t.Errorf("replay has %d events", len(replayed.events))
+	if len(replayed.Events) != 3 || attached.Events[1].GetSnapshot() == nil {
+		t.Errorf("replay has %d events", len(replayed.Events))
 	}
 	if n := s.requests.Load(); n != 1 {
 		t.Errorf("%d requests went to the provider", n)
 	}
 	other := &llmdv1.StreamRequest{Generation: ask("lab/m1", "something else"), RequestId: "one"}
-	if o := l.stream(limited(t, 5*time.Second), other, nil); o.reason() != "REQUEST_ID_REUSED" || o.status.Code() != codes.AlreadyExists {
-		t.Errorf("reused: %v", o.status)
+	if o := l.stream(limited(t, 5*time.Second), other, nil); o.Reason() != "REQUEST_ID_REUSED" || o.Status.Code() != codes.AlreadyExists {
+		t.Errorf("reused: %v", o.Status)
 	}
 }

@@ -46,15 +46,30 @@ var importTable = []importRule{
 	{pattern: genPkg, others: []string{protobuf, grpcPkg}},
 
 	// The seam and its leaves.
-	{pattern: "adapters", own: []string{genPkg, "adapters/frame", "adapters/profile"}, others: []string{protobuf}, pure: true},
+	{
+		pattern: "adapters",
+		own:     []string{genPkg, "adapters/frame", "adapters/jsonstream", "adapters/jsonwire", "adapters/media", "adapters/profile", "adapters/schema"},
+		others:  []string{protobuf},
+		pure:    true,
+	},
 	{pattern: "adapters/frame", others: []string{"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream"}, pure: true},
 	{pattern: "adapters/jsonstream", pure: true},
 	{pattern: "adapters/jsonwire", others: []string{"github.com/go-json-experiment/json"}, pure: true},
+	{pattern: "adapters/media", own: []string{genPkg}, others: []string{protobuf}, pure: true},
+	{pattern: "adapters/schema", own: []string{"adapters/jsonwire"}, pure: true},
 	{pattern: "adapters/profile", own: []string{genPkg}, others: []string{protobuf, "go.yaml.in/yaml/v3"}, pure: true},
 	{
 		pattern: "adapters/adaptertest",
 		own:     []string{genPkg, "adapters", "adapters/frame", "adapters/jsonstream", "adapters/jsonwire", "adapters/profile"},
 		others:  []string{anything},
+	},
+
+	// What Claude's two wire APIs have in common.
+	{
+		pattern: "adapters/turns",
+		own:     []string{genPkg, "adapters", "adapters/jsonstream", "adapters/media"},
+		others:  []string{protobuf},
+		pure:    true,
 	},
 
 	// The built-in provider's other half: it plays the host, so it may have
@@ -68,9 +83,12 @@ var importTable = []importRule{
 	// the leaves is in this list.
 	{
 		pattern: "adapters/*",
-		own:     []string{genPkg, "adapters", "adapters/frame", "adapters/jsonstream", "adapters/jsonwire", "adapters/profile"},
-		others:  []string{protobuf},
-		pure:    true,
+		own: []string{
+			genPkg, "adapters", "adapters/frame", "adapters/jsonstream", "adapters/jsonwire", "adapters/media", "adapters/profile",
+			"adapters/schema", "adapters/turns",
+		},
+		others: []string{protobuf},
+		pure:   true,
 	},
 	{
 		pattern: "transform",
@@ -97,10 +115,14 @@ var importTable = []importRule{
 
 	{pattern: "interceptors", own: []string{genPkg, "internal/*"}, others: []string{anything}},
 
-	{pattern: "internal/catalog", own: []string{genPkg, "adapters/profile", "internal/config"}, others: []string{anything}},
-	{pattern: "internal/config", own: []string{genPkg, "adapters/profile"}, others: []string{anything}},
+	{pattern: "internal/catalog", own: []string{genPkg, "adapters/profile", "internal/config", "internal/near"}, others: []string{anything}},
+	{pattern: "internal/config", own: []string{genPkg, "adapters/profile", "internal/near"}, others: []string{anything}},
 	{pattern: "internal/upstream", own: []string{"adapters", "adapters/profile"}, others: []string{anything}},
 	{pattern: "internal/fetch", own: []string{"adapters/profile"}, others: []string{anything}},
+	{pattern: "internal/toolcheck", own: []string{genPkg}, others: []string{anything}},
+	{pattern: "internal/calllog", own: nil},
+	{pattern: "internal/near", own: nil},
+	{pattern: "internal/principal", own: nil},
 	{pattern: "internal/telemetry", own: []string{"adapters/profile"}, others: []string{anything}},
 
 	// Puts everything together, for the command and for the tests.
@@ -340,6 +362,8 @@ func TestImportTable(t *testing.T) {
 		{"adapters/anthropic", module + "/adapters", true},
 		{"adapters/anthropic", module + "/adapters/jsonwire", true},
 		{"adapters/anthropic", module + "/adapters/bedrock", false},
+		{"adapters/anthropic", module + "/adapters/turns", true},
+		{"adapters/schema", module + "/adapters", false},
 		{"adapters/anthropic", module + "/adapters/adaptertest", false},
 		{"adapters/anthropic", module + "/internal/catalog", false},
 		{"adapters/anthropic", "encoding/json", true},

@@ -16,18 +16,12 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+	"github.com/llmd-dev/llmd/integration/harness"
 )
 
 func seconds(n int64) *durationpb.Duration { return &durationpb.Duration{Seconds: n} }
 
-func reasonOf(err error) string {
-	for _, d := range status.Convert(err).Details() {
-		if i, ok := d.(*errdetails.ErrorInfo); ok {
-			return i.GetReason()
-		}
-	}
-	return ""
-}
+func reasonOf(err error) string { return harness.ReasonOf(err) }
 
 func fieldsOf(err error) []string {
 	var out []string
@@ -123,8 +117,8 @@ func TestInvalidRequests(t *testing.T) {
 			req := &llmdv1.StreamRequest{Generation: ask("lab/m1", up.add(s))}
 			c.spoil(req)
 			o := l.stream(limited(t, 5*time.Second), req, nil)
-			if o.status.Code() != codes.InvalidArgument || o.reason() != "INVALID_REQUEST" || !slices.Contains(fieldsOf(o.status.Err()), c.field) {
-				t.Errorf("%v %s names %v, want %s", o.status, o.reason(), fieldsOf(o.status.Err()), c.field)
+			if o.Status.Code() != codes.InvalidArgument || o.Reason() != "INVALID_REQUEST" || !slices.Contains(fieldsOf(o.Status.Err()), c.field) {
+				t.Errorf("%v %s names %v, want %s", o.Status, o.Reason(), fieldsOf(o.Status.Err()), c.field)
 			}
 			if s.requests.Load() != 0 {
 				t.Error("a request went to the provider")
@@ -144,9 +138,9 @@ func TestManyViolations(t *testing.T) {
 		req.Generation.Context.Messages = append(req.Generation.Context.Messages, &llmdv1.Message{})
 	}
 	o := l.stream(limited(t, 5*time.Second), req, nil)
-	listed := len(fieldsOf(o.status.Err()))
-	omitted := o.info().GetMetadata()["violationsOmitted"]
-	if size := proto.Size(o.status.Proto()); size > 4<<10 {
+	listed := len(fieldsOf(o.Status.Err()))
+	omitted := o.Info().GetMetadata()["violationsOmitted"]
+	if size := proto.Size(o.Status.Proto()); size > 4<<10 {
 		t.Errorf("the status has %d bytes", size)
 	}
 	if omitted != fmt.Sprint(200-listed) || listed == 0 {
@@ -165,8 +159,8 @@ func TestUnknownNames(t *testing.T) {
 		{"anthropicc/claude-x", "PROVIDER_NOT_FOUND", "anthropic"},
 	} {
 		o := l.stream(limited(t, 5*time.Second), &llmdv1.StreamRequest{Generation: ask(c.model, "x")}, nil)
-		if o.status.Code() != codes.NotFound || o.reason() != c.reason || !strings.Contains(o.info().GetMetadata()["suggestions"], c.suggests) {
-			t.Errorf("%s: %v %v", c.model, o.status, o.info())
+		if o.Status.Code() != codes.NotFound || o.Reason() != c.reason || !strings.Contains(o.Info().GetMetadata()["suggestions"], c.suggests) {
+			t.Errorf("%s: %v %v", c.model, o.Status, o.Info())
 		}
 	}
 }
@@ -181,8 +175,8 @@ func TestGRPCsOwnRefusals(t *testing.T) {
 		done <- l.stream(limited(t, 20*time.Second), &llmdv1.StreamRequest{Generation: ask("lab/m1", up.add(s))}, nil)
 	}()
 	big := &llmdv1.StreamRequest{Generation: ask("lab/m1", strings.Repeat("x", 2<<20))}
-	if o := l.stream(limited(t, 5*time.Second), big, nil); o.status.Code() != codes.ResourceExhausted {
-		t.Errorf("too large: %v", o.status)
+	if o := l.stream(limited(t, 5*time.Second), big, nil); o.Status.Code() != codes.ResourceExhausted {
+		t.Errorf("too large: %v", o.Status)
 	}
 	// A client that does not check its strings: the raw bytes of a bad message.
 	bad, err := proto.Marshal(&llmdv1.StreamRequest{Generation: &llmdv1.Generation{Model: "lab/mX"}})
@@ -190,12 +184,12 @@ func TestGRPCsOwnRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	bad[slices.Index(bad, 'X')] = 0xff
-	err = l.conn.Invoke(limited(t, 5*time.Second), llmdv1.InferenceService_Complete_FullMethodName, rawMessage(bad), &llmdv1.CompleteResponse{}, rawCodec())
+	err = l.Conn.Invoke(limited(t, 5*time.Second), llmdv1.InferenceService_Complete_FullMethodName, rawMessage(bad), &llmdv1.CompleteResponse{}, rawCodec())
 	if status.Code(err) != codes.Internal {
 		t.Errorf("invalid UTF-8: %v", err)
 	}
-	if o := <-done; o.stop() != "STOP" {
-		t.Errorf("another stream was hurt: %v", o.status)
+	if o := <-done; o.Stop() != "STOP" {
+		t.Errorf("another stream was hurt: %v", o.Status)
 	}
 }
 
@@ -205,18 +199,18 @@ func TestCallerKeys(t *testing.T) {
 	s := slowAnswer(1)
 	req := &llmdv1.StreamRequest{Generation: ask("lab/m1", up.add(s))}
 	with := func(t *testing.T) context.Context {
-		return metadata.AppendToOutgoingContext(limited(t, 5*time.Second), "llmd-provider-key-lab", secret+"-of-the-caller")
+		return metadata.AppendToOutgoingContext(limited(t, 5*time.Second), "llmd-provider-key-lab", harness.Secret+"-of-the-caller")
 	}
-	if o := start(t, chatHost(up)).stream(with(t), req, nil); o.status.Code() != codes.PermissionDenied || s.requests.Load() != 0 {
-		t.Errorf("not allowed: %v", o.status)
+	if o := start(t, chatHost(up)).stream(with(t), req, nil); o.Status.Code() != codes.PermissionDenied || s.requests.Load() != 0 {
+		t.Errorf("not allowed: %v", o.Status)
 	}
-	if o := startWith(t, "  caller_keys: {allow: true}\n", chatHost(up)).stream(with(t), req, nil); o.stop() != "STOP" {
-		t.Errorf("allowed: %v", o.status)
+	if o := startWith(t, "  caller_keys: {allow: true}\n", chatHost(up)).stream(with(t), req, nil); o.Stop() != "STOP" {
+		t.Errorf("allowed: %v", o.Status)
 	}
 	denied := &script{status: 401, header: map[string]string{"content-type": "application/json"}, body: []byte(`{"error":{"message":"bad key","code":"invalid_api_key"}}`)}
 	req.Generation = ask("lab/m1", up.add(denied))
 	o := startWith(t, "  caller_keys: {allow: true}\n", chatHost(up)).stream(with(t), req, nil)
-	if o.status.Code() != codes.Unauthenticated || o.reason() != "PROVIDER_AUTH_FAILED" {
-		t.Errorf("a bad key of the caller: %v %s", o.status, o.reason())
+	if o.Status.Code() != codes.Unauthenticated || o.Reason() != "PROVIDER_AUTH_FAILED" {
+		t.Errorf("a bad key of the caller: %v %s", o.Status, o.Reason())
 	}
 }

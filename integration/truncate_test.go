@@ -86,22 +86,22 @@ func (r *recording) truncate(t *testing.T, l *llmd, up *replay) {
 		s := r.script()
 		s.body = r.body[:at]
 		o := l.stream(limited(t, 30*time.Second), r.request(up.add(s)), nil)
-		for _, f := range o.faults {
+		for _, f := range o.Faults {
 			t.Errorf("cut at %d: grammar: %s", at, f)
 		}
 		switch {
-		case success(o.stop()) && o.stop() != full.stop():
-			t.Errorf("cut at %d: %s, the whole gives %s", at, o.stop(), full.stop())
-		case reached && !success(o.stop()):
-			t.Errorf("cut at %d: %s, though an earlier cut had the marker", at, o.stop())
-		case o.stop() == "ERROR" && full.stop() != "ERROR" && o.reason() != "PROVIDER_STREAM_TRUNCATED":
-			t.Errorf("cut at %d: reason %s", at, o.reason())
+		case success(o.Stop()) && o.Stop() != full.Stop():
+			t.Errorf("cut at %d: %s, the whole gives %s", at, o.Stop(), full.Stop())
+		case reached && !success(o.Stop()):
+			t.Errorf("cut at %d: %s, though an earlier cut had the marker", at, o.Stop())
+		case o.Stop() == "ERROR" && full.Stop() != "ERROR" && o.Reason() != "PROVIDER_STREAM_TRUNCATED":
+			t.Errorf("cut at %d: reason %s", at, o.Reason())
 		}
-		reached = reached || success(o.stop())
+		reached = reached || success(o.Stop())
 		n := 0
-		for i, b := range o.fold {
-			n += b.raw.Len()
-			if i >= len(full.fold) || !bytes.HasPrefix([]byte(full.fold[i].raw.String()), []byte(b.raw.String())) {
+		for i, b := range o.Fold {
+			n += b.Raw.Len()
+			if i >= len(full.Fold) || !bytes.HasPrefix([]byte(full.Fold[i].Raw.String()), []byte(b.Raw.String())) {
 				t.Errorf("cut at %d: block %d is no prefix of the whole", at, i)
 				break
 			}
@@ -111,7 +111,7 @@ func (r *recording) truncate(t *testing.T, l *llmd, up *replay) {
 		}
 		kept = n
 	}
-	if full.stop() != "ERROR" && !reached {
-		t.Errorf("no cut reached the end that the whole has: %s", full.stop())
+	if full.Stop() != "ERROR" && !reached {
+		t.Errorf("no cut reached the end that the whole has: %s", full.Stop())
 	}
 }

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+const (
+	delayStreams  = 8
+	delayDeltas   = 100
+	delayPause    = 20 * time.Millisecond
+	firstRequests = 60
+	mostDelay     = 0.2 // ms over direct
+	mostFirst     = 0.5 // ms over direct
+)
+
+// delay is what a client waits for, in milliseconds.
+type delay struct{ paced, first []float64 }
+
+// measureDelay compares the way through each server with the direct one.
+func (b *bench) measureDelay(ctx context.Context) error {
+	servers, stop, err := b.servers(ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	direct := &server{process: &process{name: "direct"}, client: newHTTPClient(b.mock.addr)}
+	defer direct.client.close()
+	servers = append([]*server{direct}, servers...)
+	for _, sh := range []shape{chat, anthropic} {
+		all := map[string]*delay{}
+		for round := range b.rounds + 1 {
+			for _, s := range servers {
+				if s.skips(sh, paced(1, 0)) {
+					continue
+				}
+				if all[s.name] == nil || round == 1 { // the first round warms up
+					all[s.name] = &delay{}
+				}
+				if err := s.measureDelay(ctx, sh, all[s.name]); err != nil {
+					return fmt.Errorf("%s: %w", s.name, err)
+				}
+			}
+		}
+		b.reportDelay(sh, servers, all)
+	}
+	return nil
+}
+
+func (s *server) measureDelay(ctx context.Context, sh shape, d *delay) error {
+	ages, err := pacedDelays(ctx, s.client, sh)
+	if err != nil {
+		return err
+	}
+	d.paced = append(d.paced, ages...)
+	for range firstRequests {
+		begun, first := time.Now(), time.Duration(0)
+		err := s.client.stream(ctx, sh, text(1), func(string) { first = time.Since(begun) })
+		if err != nil {
+			return err
+		}
+		d.first = append(d.first, millis(first))
+	}
+	return nil
+}
+
+// pacedDelays are the ages of all deltas of some paced streams, as they arrive.
+func pacedDelays(ctx context.Context, c client, sh shape) ([]float64, error) {
+	var (
+		mu    sync.Mutex
+		ages  []float64
+		fault error
+		all   sync.WaitGroup
+	)
+	for i := range delayStreams {
+		// Not all at the same moment.
+		time.Sleep(delayPause / delayStreams * time.Duration(i%2))
+		all.Go(func() {
+			var own []float64
+			err := c.stream(ctx, sh, paced(delayDeltas, delayPause), func(piece string) {
+				for _, d := range delays(piece, time.Now()) {
+					own = append(own, millis(d))
+				}
+			})
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil && len(own) != delayDeltas {
+				err = fmt.Errorf("%d of %d paced deltas came", len(own), delayDeltas)
+			}
+			if err != nil {
+				fault = err
+			}
+			ages = append(ages, own...)
+		})
+	}
+	all.Wait()
+	return ages, fault
+}
+
+func millis(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e6 }
+
+func (b *bench) reportDelay(sh shape, servers []*server, all map[string]*delay) {
+	t := table{head: []string{"ms", "delta p50", "p99", "over direct", "at most", "", "first text p50", "p99", "over direct", "at most", ""}}
+	direct := all["direct"]
+	for _, s := range servers {
+		d := all[s.name]
+		if d == nil {
+			continue
+		}
+		delta, first := median(d.paced)-median(direct.paced), median(d.first)-median(direct.first)
+		row := []string{s.name, fine(median(d.paced)), fine(percentile(d.paced, 99)), fine(delta), "", "", fine(median(d.first)), fine(percentile(d.first, 99)), fine(first), "", ""}
+		if s.judged {
+			row[4], row[5] = number(mostDelay), verdict(delta, mostDelay)
+			row[9], row[10] = number(mostFirst), verdict(first, mostFirst)
+		}
+		t.add(row...)
+	}
+	t.print(b.out, fmt.Sprintf("### %s: delay of a paced delta (%d streams, one delta in %v each) and time to the first text", sh, delayStreams, delayPause))
+}
+
+func fine(f float64) string { return fmt.Sprintf("%.3f", f) }

@@ -1,0 +1,15 @@
+// Package faults breaks providers and clients in every way that networks and hosts
+// break them, and checks that the contract holds in each.
+//
+//	wire.go          an answer as frames, and what each frame adds to it
+//	wire_*.go        the frames of each wire API, in our own words
+//	player.go        a provider on a raw socket: exact bytes, exact faults
+//	cell_test.go     one fault in one phase of one answer, and how it must end
+//	matrix_test.go   wire APIs x faults x phases
+//	load_test.go     many streams with random faults at once
+//	retry_test.go    retries and fallbacks through sockets
+//	slow_test.go     readers that stop
+//	shutdown_test.go the order of a drain
+//
+// Everything runs in a short form by default; LLMD_LONG=1 asks for the long one.
+package faults
