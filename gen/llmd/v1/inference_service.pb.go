@@ -338,7 +338,7 @@ type SnapshotMode int32
 const (
 	// Means OFF.
 	SnapshotMode_SNAPSHOT_MODE_UNSPECIFIED SnapshotMode = 0
-	// Never.
+	// Only at the beginning of a stream that joins a response by its request_id.
 	SnapshotMode_SNAPSHOT_MODE_OFF SnapshotMode = 1
 	// Whenever the content has doubled since the last one.
 	SnapshotMode_SNAPSHOT_MODE_DOUBLING SnapshotMode = 2
@@ -989,11 +989,13 @@ type StreamOptions struct {
 	HeartbeatInterval *durationpb.Duration `protobuf:"bytes,1,opt,name=heartbeat_interval,json=heartbeatInterval,proto3" json:"heartbeat_interval,omitempty"`
 	// Optional. Leave the content out of the terminal message: the events had it.
 	OmitFinalMessage bool `protobuf:"varint,2,opt,name=omit_final_message,json=omitFinalMessage,proto3" json:"omit_final_message,omitempty"`
-	// Optional. Snapshots of the message so far.
+	// Optional. Snapshots of the message so far. A stream that joins a response by
+	// its request_id begins with one whatever is asked for.
 	SnapshotMode SnapshotMode `protobuf:"varint,3,opt,name=snapshot_mode,json=snapshotMode,proto3,enum=llmd.v1.SnapshotMode" json:"snapshot_mode,omitempty"`
 	// Optional. How long before the caller's deadline the response is ended with
 	// an aborted event. Unset = 5 % of the remaining time, at least 200 ms and at
-	// most 2 s; none if less than 1 s is left.
+	// most 2 s; none if less than 1 s is left. It must be less than the remaining
+	// time.
 	DeadlineMargin *durationpb.Duration `protobuf:"bytes,4,opt,name=deadline_margin,json=deadlineMargin,proto3" json:"deadline_margin,omitempty"`
 	// Optional. Fill ToolCallDelta.partial_arguments_json. For people and for
 	// clients without byte strings: it is quadratic in the arguments' size.
@@ -1085,7 +1087,8 @@ type Generation struct {
 	// Optional. At most 32; for logs and metrics, not sent to the provider.
 	Labels map[string]string `protobuf:"bytes,7,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// Optional. By provider id: JSON text of one object, merged last into the
-	// request body of that provider.
+	// request body of that provider. Each id must be a provider's; it need not be
+	// the one that is asked.
 	ProviderOptionsJson map[string]string `protobuf:"bytes,8,rep,name=provider_options_json,json=providerOptionsJson,proto3" json:"provider_options_json,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// Optional. The caller's id of the conversation, for telemetry and as the
 	// default of CacheConfig.session_key.
@@ -1991,7 +1994,8 @@ type Watchdog struct {
 	// 300 s, at least 1 s.
 	IdleTimeout *durationpb.Duration `protobuf:"bytes,1,opt,name=idle_timeout,json=idleTimeout,proto3" json:"idle_timeout,omitempty"`
 	// Optional. Silence that is reported by a stall event. Default the smaller of
-	// 30 s and half of idle_timeout; explicit 0 turns it off.
+	// 30 s and half of idle_timeout; explicit 0 turns it off. More than half of
+	// idle_timeout is lowered to it, and said in EffectiveOptions.adjustments.
 	StallWarning *durationpb.Duration `protobuf:"bytes,2,opt,name=stall_warning,json=stallWarning,proto3" json:"stall_warning,omitempty"`
 	// Optional. The longest wait for the commit point; then PROVIDER_TIMEOUT.
 	// Default 120 s.

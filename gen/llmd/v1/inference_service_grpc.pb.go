@@ -44,9 +44,9 @@ type InferenceServiceClient interface {
 	// point): a failure before it is a status alone, and an abort before it is
 	// started without provider ids, then aborted. After it there is exactly one
 	// terminal event, the last message. A repeated request_id joins with started,
-	// then a snapshot of what there is, then the rest. The status is OK if and only if that event
-	// is done, or aborted with cause REQUESTED; otherwise it repeats the error. An
-	// OK status without a terminal event is a broken stream.
+	// then a snapshot of what there is, then the rest. The status is OK if and only
+	// if the terminal event is done, or aborted with cause REQUESTED; otherwise it
+	// repeats the error. An OK status without a terminal event is a broken stream.
 	Stream(ctx context.Context, in *StreamRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[StreamResponse], error)
 	// Complete is Stream folded into one answer. On failure the partial message
 	// can be fetched with GetResponse by request_id.
@@ -147,9 +147,9 @@ type InferenceServiceServer interface {
 	// point): a failure before it is a status alone, and an abort before it is
 	// started without provider ids, then aborted. After it there is exactly one
 	// terminal event, the last message. A repeated request_id joins with started,
-	// then a snapshot of what there is, then the rest. The status is OK if and only if that event
-	// is done, or aborted with cause REQUESTED; otherwise it repeats the error. An
-	// OK status without a terminal event is a broken stream.
+	// then a snapshot of what there is, then the rest. The status is OK if and only
+	// if the terminal event is done, or aborted with cause REQUESTED; otherwise it
+	// repeats the error. An OK status without a terminal event is a broken stream.
 	Stream(*StreamRequest, grpc.ServerStreamingServer[StreamResponse]) error
 	// Complete is Stream folded into one answer. On failure the partial message
 	// can be fetched with GetResponse by request_id.

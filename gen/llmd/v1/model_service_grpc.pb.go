@@ -33,7 +33,8 @@ const (
 // ModelService lists what this llmd is configured to reach.
 type ModelServiceClient interface {
 	// ListModels lists the known models, in pages, ordered by name.
-	// INVALID_ARGUMENT for a bad page size or token.
+	// INVALID_ARGUMENT for a bad page size or token, NOT_FOUND for an unknown
+	// provider.
 	ListModels(ctx context.Context, in *ListModelsRequest, opts ...grpc.CallOption) (*ListModelsResponse, error)
 	// GetModel describes one model. NOT_FOUND with the nearest names if there is
 	// no such model.
@@ -88,7 +89,8 @@ func (c *modelServiceClient) ListProviders(ctx context.Context, in *ListProvider
 // ModelService lists what this llmd is configured to reach.
 type ModelServiceServer interface {
 	// ListModels lists the known models, in pages, ordered by name.
-	// INVALID_ARGUMENT for a bad page size or token.
+	// INVALID_ARGUMENT for a bad page size or token, NOT_FOUND for an unknown
+	// provider.
 	ListModels(context.Context, *ListModelsRequest) (*ListModelsResponse, error)
 	// GetModel describes one model. NOT_FOUND with the nearest names if there is
 	// no such model.

@@ -1,0 +1,222 @@
+"""Talks to llmd from Python: a program to copy from. See README.md."""
+
+import argparse
+import asyncio
+import base64
+import json
+import signal
+import sys
+import uuid
+
+import grpc
+from google.protobuf.duration_pb2 import Duration
+from google.rpc import error_details_pb2
+from grpc_status import rpc_status
+
+from accumulator import Accumulator, IncompleteStream
+from llmd.v1 import content_pb2 as content
+from llmd.v1 import inference_service_pb2 as llmd
+from llmd.v1 import inference_service_pb2_grpc as llmd_grpc
+
+WEATHER = content.Tool(
+    name="weather",
+    description="The weather in a city now.",
+    parameters_json_schema='{"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}',
+)
+
+
+def connect(address: str, ca: str | None) -> grpc.aio.Channel:
+    """Opens host:port or unix:/path, with TLS if ca is set."""
+    if ca is None:
+        return grpc.aio.insecure_channel(address)
+    with open(ca, "rb") as f:
+        return grpc.aio.secure_channel(address, grpc.ssl_channel_credentials(f.read()))
+
+
+class Chat:
+    """One conversation."""
+
+    def __init__(self, stub: llmd_grpc.InferenceServiceStub, deadline: float | None):
+        self.stub, self.deadline = stub, deadline
+        self.context = content.Context()
+        self.aborted = False  # the person pressed Ctrl-C
+
+    def say(self, text: str, image: str | None = None):
+        said = [content.UserContent(text=content.TextContent(text=text))]
+        if image:
+            with open(image, "rb") as f:
+                said.append(content.UserContent(image=content.ImageContent(data=f.read(), mime_type="image/png")))
+        self.context.messages.add(user=content.UserMessage(content=said))
+
+    def request(self, model: str) -> llmd.StreamRequest:
+        generation = llmd.Generation(model=model, context=self.context)
+        return llmd.StreamRequest(request_id=str(uuid.uuid4()), generation=generation)
+
+    async def answer(self, model: str) -> content.AssistantMessage:
+        """Streams an answer to the terminal and appends it to the conversation, whole or not."""
+        request = self.request(model)
+        # With a deadline llmd ends the answer a little before it, so that the partial arrives.
+        call = self.stub.Stream(request, timeout=self.deadline)
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, lambda: asyncio.ensure_future(self.abort(request.request_id)))
+        fold = Accumulator()
+        try:
+            async for event in call:
+                fold.add(event)
+                show(event, fold)
+            if not fold.ended:
+                raise IncompleteStream
+        finally:
+            loop.remove_signal_handler(signal.SIGINT)
+            print()
+            message = fold.message()
+            if message.response_id:
+                # As it came: signatures, order and argument text are what providers check.
+                self.context.messages.add(assistant=message)
+        self.aborted = message.stop_reason == content.STOP_REASON_ABORTED
+        return message
+
+    async def abort(self, request_id: str):
+        """Ends the answer while its stream stays open: it gets an aborted event with what there was."""
+        try:
+            await self.stub.Abort(llmd.AbortRequest(request_id=request_id, reason="Ctrl-C"))
+        except grpc.aio.AioRpcError as error:
+            print("abort:", describe(error), file=sys.stderr)
+
+    async def tool_loop(self, model: str):
+        """Answers tool calls until the model needs no more."""
+        self.context.tools.append(WEATHER)
+        while (message := await self.answer(model)).stop_reason == content.STOP_REASON_TOOL_USE:
+            for block in message.content:
+                if block.WhichOneof("block") == "tool_call":
+                    self.context.messages.add(tool_result=weather(block.tool_call))
+
+    async def cancelled(self, model: str):
+        """The other way to stop: the call is cancelled, which shows nothing more, and llmd keeps what there was."""
+        call = self.stub.Stream(self.request(model))
+        response_id = ""
+        try:
+            async for event in call:
+                if event.HasField("started"):
+                    response_id = event.started.response_id
+                elif event.HasField("text_delta"):
+                    call.cancel()
+        except asyncio.CancelledError:
+            pass
+        found = await self.stub.GetResponse(
+            llmd.GetResponseRequest(response_id=response_id, wait_duration=Duration(seconds=5))
+        )
+        self.context.messages.add(assistant=found.message)
+        print("cancelled:", content.StopReason.Name(found.message.stop_reason))
+
+    async def vectors(self, names: list[str]):
+        """Prints what the test server's streams fold to."""
+        for name in names:
+            fold = Accumulator()
+            try:
+                async for event in self.stub.Stream(self.request("vectors/" + name)):
+                    fold.add(event)
+            except grpc.aio.AioRpcError:
+                pass  # the status of a stream that ended with an error event
+            data = base64.b64encode(fold.message().SerializeToString()).decode()
+            print(name, data if fold.ended else "incomplete stream")
+
+
+def show(event: llmd.StreamResponse, fold: Accumulator):
+    """Prints an event: the answer to the output, the rest beside it."""
+    match event.WhichOneof("event"):
+        case "text_delta":
+            print(event.text_delta.delta, end="", flush=True)
+        case "thinking_delta":
+            print(event.thinking_delta.delta, end="", file=sys.stderr, flush=True)
+        case "thinking_end":
+            print(file=sys.stderr)
+        case "tool_call_delta":
+            # What can be read so far, by any JSON parser. To look at, not to act on.
+            known = json.loads(fold.arguments(event.tool_call_delta.content_index))
+            print("partial", json.dumps(known), file=sys.stderr)
+        case "aborted":
+            print("aborted:", llmd.AbortCause.Name(event.aborted.cause), event.aborted.reason, file=sys.stderr)
+
+
+def weather(call: content.ToolCall) -> content.ToolResultMessage:
+    """Runs the tool. Calls that the model did not finish are not run."""
+    if call.arguments_error:
+        text = "unreadable arguments: " + call.arguments_error
+    else:
+        text = "22 °C and sunny in " + json.loads(call.arguments_json).get("city", "")
+    return content.ToolResultMessage(
+        tool_call_id=call.id,
+        tool_name=call.name,
+        is_error=bool(call.arguments_error),
+        content=[content.ToolResultContent(text=content.TextContent(text=text))],
+    )
+
+
+def describe(error: grpc.aio.AioRpcError) -> str:
+    """Says what an error means: the reason is for programs, the delay is there if trying again makes sense."""
+    reason, retry = "", ""
+    status = rpc_status.from_call(error)
+    for detail in status.details if status else []:
+        info, delay = error_details_pb2.ErrorInfo(), error_details_pb2.RetryInfo()
+        if detail.Unpack(info):
+            reason = info.reason + " "
+        elif detail.Unpack(delay):
+            retry = f"; retry in {delay.retry_delay.ToTimedelta().total_seconds():g} s"
+    return f"{reason}({error.code().name}): {error.details()}{retry}"
+
+
+async def run(args: argparse.Namespace) -> int:
+    async with connect(args.addr, args.ca) as channel:
+        chat = Chat(llmd_grpc.InferenceServiceStub(channel), args.deadline)
+        try:
+            if args.command == "vectors":
+                await chat.vectors(args.name)
+                return 0
+            chat.say(sys.stdin.read() if args.prompt == "-" else args.prompt, args.image)
+            if args.command == "tools":
+                await chat.tool_loop(args.model)
+            elif args.command == "cancel":
+                await chat.cancelled(args.model)
+            else:
+                await chat.answer(args.model)
+            if args.command == "handoff" and not chat.aborted:
+                chat.say("Go on.")
+                await chat.answer(args.other)  # the same conversation, another model
+        except (grpc.aio.AioRpcError, IncompleteStream) as error:
+            said = describe(error) if isinstance(error, grpc.aio.AioRpcError) else "the stream broke off"
+            print("error:", said, file=sys.stderr)
+            return 1
+        finally:
+            if args.save:
+                with open(args.save, "wb") as f:
+                    f.write(chat.context.SerializeToString())
+        return 130 if chat.aborted else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Talks to llmd.")
+    parser.add_argument("--addr", default="127.0.0.1:50051", help="host:port or unix:/path")
+    parser.add_argument("--ca", help="PEM file of the authority to trust: use TLS")
+    parser.add_argument("--image", help="PNG file to show the model")
+    parser.add_argument("--save", help="file for the conversation, a llmd.v1.Context")
+    parser.add_argument("--deadline", type=float, help="seconds that an answer may take")
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name, help in {
+        "ask": "stream an answer; Ctrl-C aborts it and keeps what there is",
+        "tools": "let the model call a tool until it has its answer",
+        "handoff": "ask one model, and another to go on",
+        "cancel": "cancel after the first words, then fetch the partial",
+    }.items():
+        command = commands.add_parser(name, help=help)
+        command.add_argument("model")
+        if name == "handoff":
+            command.add_argument("other")
+        command.add_argument("prompt", help="- reads the standard input")
+    vectors = commands.add_parser("vectors", help="fold the golden streams of a test server")
+    vectors.add_argument("name", nargs="*")
+    sys.exit(asyncio.run(run(parser.parse_args())))
+
+
+if __name__ == "__main__":
+    main()
