@@ -3,6 +3,7 @@ package adapters
 import (
 	"fmt"
 
+	"github.com/llmd-dev/llmd/adapters/profile"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
@@ -41,4 +42,27 @@ func FitBudget(want, limit int32, named bool) (budget int32, note string) {
 		return want, ""
 	}
 	return budget, fmt.Sprintf("the thinking budget is %d tokens instead of %d, to fit the output limit of %d", budget, want, limit)
+}
+
+// Budget is the thinking budget for a model that is told one: the caller's, or what
+// stands for the effort, made to fit by [FitBudget].
+func (o *Options) Budget(limit int32) (budget int32, note string) {
+	if o.BudgetTokens > 0 {
+		return FitBudget(o.BudgetTokens, limit, true)
+	}
+	return FitBudget(DefaultBudget(o.Effort), limit, false)
+}
+
+// EffortFromLow is the word for the effort where there is none for the smallest, which
+// is said in effective.
+func (o *Options) EffortFromLow(effective *llmdv1.EffectiveOptions) string {
+	switch {
+	case o.EffortWord != "":
+		return o.EffortWord
+	case o.Effort == llmdv1.ReasoningEffort_REASONING_EFFORT_MINIMAL:
+		effective.ReasoningEffort = llmdv1.ReasoningEffort_REASONING_EFFORT_LOW
+		effective.Adjustments = append(effective.Adjustments, "reasoning effort minimal is sent as low, the least that there is")
+		return "low"
+	}
+	return profile.EffortName(o.Effort)
 }

@@ -14,6 +14,15 @@
 // beginning, usage, the terminal marker. The assembler in service/generation
 // turns parts into the events of the contract; nothing here knows that grammar.
 //
+// # What wire APIs share
+//
+// A wire API never imports another one. What several need is here or in a leaf:
+// [ReadFrame] and [Failed] for decoders; the methods of [Call] and [Options] for
+// encoders, which name fields as the caller wrote them ([Call.BlockField]), refuse what
+// an API has no field for ([Call.Refuse]) and fit budgets ([FitBudget]); packages
+// jsonwire and jsonstream for JSON, media for images, schema for strict tools, and turns
+// for the two APIs in which turns alternate.
+//
 // # Rules
 //
 // Adapters are pure: no I/O, no goroutine, no clock, no randomness, no state

@@ -1,6 +1,7 @@
 package adapters
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -148,7 +149,8 @@ func effortDetail(want llmdv1.ReasoningEffort, m *profile.Model) string {
 	for _, e := range m.SupportedEfforts() {
 		names = append(names, profile.EffortName(e))
 	}
-	return fmt.Sprintf("model %q has no reasoning effort %s; it has %s", m.ID, profile.EffortName(want), strings.Join(names, ", "))
+	has := cmp.Or(strings.Join(names, ", "), "none that can be asked for")
+	return fmt.Sprintf("model %q has no reasoning effort %s; it has %s", m.ID, profile.EffortName(want), has)
 }
 
 // Effective begins the report of what is really asked of the provider. Adapters

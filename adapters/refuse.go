@@ -1,6 +1,7 @@
 package adapters
 
 import (
+	"fmt"
 	"slices"
 
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
@@ -39,6 +40,26 @@ func (c *Call) Refuse(api string, capabilities ...string) error {
 		if wish.asked && slices.Contains(capabilities, wish.capability) {
 			return Unsupported(wish.capability, wish.field, api+" has "+wish.lack)
 		}
+	}
+	return nil
+}
+
+// RefuseSampling fails for temperature, top_p and top_k where the model takes no
+// temperature: such models refuse the other two as well.
+// https://docs.anthropic.com/en/docs/about-claude/models/migration-guide
+func (c *Call) RefuseSampling() error {
+	config := c.Generation.GetConfig()
+	if config == nil || c.Model.Compat.SupportsTemperature {
+		return nil
+	}
+	why := fmt.Sprintf("model %q takes no sampling parameters", c.Model.ID)
+	switch {
+	case config.Temperature != nil:
+		return Unsupported("temperature", "config.temperature", why)
+	case config.TopP != nil:
+		return Unsupported("top_p", "config.top_p", why)
+	case config.TopK != nil:
+		return Unsupported("top_k", "config.top_k", why)
 	}
 	return nil
 }

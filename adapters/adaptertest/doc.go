@@ -11,7 +11,8 @@
 //     answer gives;
 //   - an answer cut anywhere behind it keeps its stop reason.
 //
-// [Decode] and [Fold] are for tests of an adapter's own.
+// [Encode], [Decode] and [Fold] are for tests of an adapter's own, and the functions
+// beside Encode make histories. [Cases] reads the public cases.
 //
 // # Golden files
 //

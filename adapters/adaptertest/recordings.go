@@ -88,7 +88,7 @@ func sharedFolder(t *testing.T) string {
 		if os.Getenv("CI") == "true" {
 			t.Fatal("../shared/fixtures is absent")
 		}
-		t.Skip("../shared/fixtures is absent: recordings not read")
+		t.Skip("../shared is absent: the recordings live beside the checkout")
 	}
 	return shared
 }

@@ -59,6 +59,10 @@ func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
 	// The name may be missing and the type, too; one of them is enough.
 	e := &d.event
 	*e = event{}
+	if (f.Event == "" || f.Event == deltaEvent) && e.readUsual(f.Data) {
+		return d.dispatch(e, f, sink)
+	}
+	*e = event{}
 	if err := adapters.ReadFrame(f, e); err != nil {
 		return err
 	}
@@ -78,7 +82,7 @@ func (d *decoder) dispatch(e *event, f frame.Frame, sink *adapters.Sink) error {
 		return d.start(e.Message, sink)
 	case "content_block_start":
 		return d.startBlock(e.Index, e.ContentBlock, sink)
-	case "content_block_delta":
+	case deltaEvent:
 		if b := d.open[e.Index]; b != nil {
 			b.add(&e.Delta, f.Data, sink)
 		}

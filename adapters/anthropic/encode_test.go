@@ -1,7 +1,6 @@
 package anthropic
 
 import (
-	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -10,8 +9,21 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/adaptertest"
 	"github.com/llmd-dev/llmd/adapters/profile"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+)
+
+// Histories are built with these.
+var (
+	text          = adaptertest.UserText
+	user          = adaptertest.User
+	assistant     = adaptertest.Assistant
+	says          = adaptertest.Says
+	thinks        = adaptertest.Thinks
+	calls         = adaptertest.Calls
+	opaqueContent = adaptertest.Own
+	returns       = adaptertest.ResultText
 )
 
 // setup is a call to be encoded; the functions of a test case change it.
@@ -32,59 +44,11 @@ func newSetup() *setup {
 
 func (s *setup) encode(t testing.TB) (*adapters.Request, error) {
 	t.Helper()
-	o, err := adapters.Negotiate(s.g, s.g.GetContext(), s.m)
-	if err != nil {
-		return nil, err
-	}
-	before := proto.Clone(s.g)
-	r, err := New().Encode(&adapters.Call{Generation: s.g, Context: s.g.GetContext(), Model: s.m, Options: o})
-	if !proto.Equal(before, s.g) {
-		t.Error("Encode changed the call")
-	}
-	if err == nil && !json.Valid(r.Body) {
-		t.Errorf("the body is no JSON: %s", r.Body)
-	}
-	return r, err
-}
-
-func text(s string) *llmdv1.UserContent {
-	return &llmdv1.UserContent{Block: &llmdv1.UserContent_Text{Text: &llmdv1.TextContent{Text: s}}}
-}
-
-func user(content ...*llmdv1.UserContent) *llmdv1.Message {
-	return &llmdv1.Message{Message: &llmdv1.Message_User{User: &llmdv1.UserMessage{Content: content}}}
-}
-
-func assistant(content ...*llmdv1.AssistantContent) *llmdv1.Message {
-	return &llmdv1.Message{Message: &llmdv1.Message_Assistant{Assistant: &llmdv1.AssistantMessage{Content: content}}}
-}
-
-func says(s string) *llmdv1.AssistantContent {
-	return &llmdv1.AssistantContent{Block: &llmdv1.AssistantContent_Text{Text: &llmdv1.TextContent{Text: s}}}
-}
-
-func thinks(s, format, signature string) *llmdv1.AssistantContent {
-	t := &llmdv1.ThinkingContent{Thinking: s}
-	if format != "" {
-		t.Signature = &llmdv1.Signature{Format: format, Data: []byte(signature)}
-	}
-	return &llmdv1.AssistantContent{Block: &llmdv1.AssistantContent_Thinking{Thinking: t}}
-}
-
-func calls(id, name, arguments string) *llmdv1.AssistantContent {
-	return &llmdv1.AssistantContent{Block: &llmdv1.AssistantContent_ToolCall{ToolCall: &llmdv1.ToolCall{Id: id, Name: name, ArgumentsJson: arguments}}}
-}
-
-func opaqueContent(kind, raw string) *llmdv1.AssistantContent {
-	return &llmdv1.AssistantContent{Block: &llmdv1.AssistantContent_ProviderContent{ProviderContent: &llmdv1.ProviderContent{Type: kind, RawJson: []byte(raw)}}}
+	return adaptertest.Encode(t, New(), s.g, s.m)
 }
 
 func result(id string, failed bool, content ...*llmdv1.ToolResultContent) *llmdv1.Message {
 	return &llmdv1.Message{Message: &llmdv1.Message_ToolResult{ToolResult: &llmdv1.ToolResultMessage{ToolCallId: id, ToolName: "look", IsError: failed, Content: content}}}
-}
-
-func returns(s string) *llmdv1.ToolResultContent {
-	return &llmdv1.ToolResultContent{Block: &llmdv1.ToolResultContent_Text{Text: &llmdv1.TextContent{Text: s}}}
 }
 
 func (s *setup) effort(e llmdv1.ReasoningEffort) { s.g.Reasoning.Effort = e }
@@ -384,7 +348,10 @@ func TestRefused(t *testing.T) {
 		}, "context.tools[0].strict", `tool "a": keyword "oneOf" at "/properties/x"`},
 		"prefill thinking": {func(s *setup) { s.history(user(text("q")), assistant(says("a"))); s.effort(effortHigh) }, "context.messages[1]", "thinking"},
 		"prefill adaptive": {func(s *setup) { s.history(user(text("q")), assistant(says("a"))); s.adaptive(0) }, "context.messages[1]", "claude-x"},
-		"prefill schema":   {func(s *setup) { s.history(user(text("q")), assistant(says("a"))); s.g.Config.OutputJsonSchema = `{}` }, "context.messages[1]", "schema"},
+		"prefill of thinking": {func(s *setup) {
+			s.history(user(text("q")), assistant(thinks("a", thinkingFormat, "S"), says("a")))
+		}, "context.messages[1]", "thinking"},
+		"prefill schema": {func(s *setup) { s.history(user(text("q")), assistant(says("a"))); s.g.Config.OutputJsonSchema = `{}` }, "context.messages[1]", "schema"},
 	} {
 		s := newSetup()
 		c.set(s)

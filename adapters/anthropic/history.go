@@ -132,6 +132,8 @@ func (r *request) decidePrefill() error {
 	case paused:
 	case r.thinking.on():
 		why = "beside thinking the API does not continue an assistant turn"
+	case t.Thinks():
+		why = "the API does not continue an assistant turn that holds thinking"
 	case r.call.Model.Compat.ForceAdaptiveThinking:
 		// The models with adaptive thinking alone, Claude 4.6 and later, are those.
 		why = fmt.Sprintf("model %q does not continue an assistant turn", r.call.Model.ID)

@@ -9,7 +9,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/adaptertest"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+)
+
+// Histories are built with these.
+var (
+	shows = adaptertest.UserImage
 )
 
 // The first bytes say what an image is (https://mimesniff.spec.whatwg.org/).
@@ -27,10 +33,6 @@ func picture(data string) *llmdv1.ImageContent {
 
 func linked(uri string) *llmdv1.ImageContent {
 	return &llmdv1.ImageContent{Source: &llmdv1.ImageContent_Uri{Uri: uri}}
-}
-
-func shows(i *llmdv1.ImageContent) *llmdv1.UserContent {
-	return &llmdv1.UserContent{Block: &llmdv1.UserContent_Image{Image: i}}
 }
 
 func returnsImage(data string) *llmdv1.ToolResultContent {

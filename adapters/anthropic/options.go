@@ -124,17 +124,10 @@ func oneSampler(id string) bool {
 
 // checkSampling refuses what the API would refuse or, worse, ignore.
 func (r *request) checkSampling(c *llmdv1.GenerationConfig) error {
-	// Models that take no temperature refuse the other two as well.
-	// https://docs.anthropic.com/en/docs/about-claude/models/migration-guide.
-	sampled := r.call.Model.Compat.SupportsTemperature
-	model := fmt.Sprintf("model %q takes no sampling parameters", r.call.Model.ID)
+	if err := r.call.RefuseSampling(); err != nil {
+		return err
+	}
 	switch {
-	case c.Temperature != nil && !sampled:
-		return adapters.Unsupported("temperature", "config.temperature", model)
-	case c.TopP != nil && !sampled:
-		return adapters.Unsupported("top_p", "config.top_p", model)
-	case c.TopK != nil && !sampled:
-		return adapters.Unsupported("top_k", "config.top_k", model)
 	case c.GetTemperature() > maxTemperature:
 		return adapters.Unsupported("temperature", "config.temperature", "the Messages API takes a temperature of at most 1")
 	case c.TopP != nil && r.thinking.on() && *c.TopP < minThinkingTopP:

@@ -5,7 +5,6 @@ import (
 
 	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
-	"github.com/llmd-dev/llmd/adapters/profile"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
@@ -53,7 +52,7 @@ func (r *request) decideThinking() error {
 	r.thinking.summary = o.Summary
 	if m.Compat.ForceAdaptiveThinking {
 		r.thinking.mode = thinkingAdaptive
-		r.thinking.effort = r.effort()
+		r.thinking.effort = r.call.Options.EffortFromLow(r.effective)
 		return nil
 	}
 	return r.decideBudget()
@@ -72,32 +71,13 @@ func (r *request) summaryAlone() {
 	}
 }
 
-// effort is the API's word for the effort. It has none for the smallest.
-func (r *request) effort() string {
-	o := r.call.Options
-	switch {
-	case o.EffortWord != "":
-		return o.EffortWord
-	case o.Effort == llmdv1.ReasoningEffort_REASONING_EFFORT_MINIMAL:
-		r.effective.ReasoningEffort = llmdv1.ReasoningEffort_REASONING_EFFORT_LOW
-		r.adjust("reasoning effort minimal is sent as low, the least that the API has")
-		return "low"
-	}
-	return profile.EffortName(o.Effort)
-}
-
 // decideBudget finds a budget within the output limit, which counts thinking and
 // is never raised.
 func (r *request) decideBudget() error {
 	if !r.rules().LoopThinks(r.call.Context.GetMessages()) {
 		return r.thinkingOff("the API takes no thinking after a tool call that was made without it")
 	}
-	want := r.call.Options.BudgetTokens
-	named := want > 0
-	if !named {
-		want = adapters.DefaultBudget(r.call.Options.Effort)
-	}
-	budget, note := adapters.FitBudget(want, r.maxTokens, named)
+	budget, note := r.call.Options.Budget(r.maxTokens)
 	if budget == 0 {
 		return r.thinkingOff(note)
 	}

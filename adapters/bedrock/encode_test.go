@@ -1,7 +1,6 @@
 package bedrock
 
 import (
-	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -10,8 +9,21 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/adaptertest"
 	"github.com/llmd-dev/llmd/adapters/profile"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+)
+
+// Histories are built with these.
+var (
+	text          = adaptertest.UserText
+	user          = adaptertest.User
+	assistant     = adaptertest.Assistant
+	said          = adaptertest.Says
+	thought       = adaptertest.Thinks
+	call          = adaptertest.Calls
+	opaqueContent = adaptertest.Own
+	returns       = adaptertest.ResultText
 )
 
 const (
@@ -49,19 +61,7 @@ func newSetup(id string) *setup {
 
 func (s *setup) encode(t testing.TB) (*adapters.Request, error) {
 	t.Helper()
-	o, err := adapters.Negotiate(s.g, s.g.GetContext(), s.m)
-	if err != nil {
-		return nil, err
-	}
-	before := proto.Clone(s.g)
-	r, err := New().Encode(&adapters.Call{Generation: s.g, Context: s.g.GetContext(), Model: s.m, Options: o})
-	if !proto.Equal(before, s.g) {
-		t.Error("Encode changed the call")
-	}
-	if err == nil && !json.Valid(r.Body) {
-		t.Errorf("the body is no JSON: %s", r.Body)
-	}
-	return r, err
+	return adaptertest.Encode(t, New(), s.g, s.m)
 }
 
 func (s *setup) effort(e llmdv1.ReasoningEffort) { s.g.Reasoning.Effort = e }
@@ -75,46 +75,10 @@ func (s *setup) tool(name, schema string) {
 	s.g.Context.Tools = append(s.g.Context.Tools, &llmdv1.Tool{Name: name, ParametersJsonSchema: schema})
 }
 
-func text(s string) *llmdv1.UserContent {
-	return &llmdv1.UserContent{Block: &llmdv1.UserContent_Text{Text: &llmdv1.TextContent{Text: s}}}
-}
-
-func user(content ...*llmdv1.UserContent) *llmdv1.Message {
-	return &llmdv1.Message{Message: &llmdv1.Message_User{User: &llmdv1.UserMessage{Content: content}}}
-}
-
-func assistant(content ...*llmdv1.AssistantContent) *llmdv1.Message {
-	return &llmdv1.Message{Message: &llmdv1.Message_Assistant{Assistant: &llmdv1.AssistantMessage{Content: content}}}
-}
-
-func said(s string) *llmdv1.AssistantContent {
-	return &llmdv1.AssistantContent{Block: &llmdv1.AssistantContent_Text{Text: &llmdv1.TextContent{Text: s}}}
-}
-
-func call(id, name, arguments string) *llmdv1.AssistantContent {
-	return &llmdv1.AssistantContent{Block: &llmdv1.AssistantContent_ToolCall{ToolCall: &llmdv1.ToolCall{Id: id, Name: name, ArgumentsJson: arguments}}}
-}
-
-func thought(s, format, signature string) *llmdv1.AssistantContent {
-	t := &llmdv1.ThinkingContent{Thinking: s, Redacted: format == redactedFormat}
-	if format != "" {
-		t.Signature = &llmdv1.Signature{Format: format, Data: []byte(signature)}
-	}
-	return &llmdv1.AssistantContent{Block: &llmdv1.AssistantContent_Thinking{Thinking: t}}
-}
-
-func opaqueContent(kind, raw string) *llmdv1.AssistantContent {
-	return &llmdv1.AssistantContent{Block: &llmdv1.AssistantContent_ProviderContent{ProviderContent: &llmdv1.ProviderContent{Type: kind, RawJson: []byte(raw)}}}
-}
-
 func result(id string, failed bool, content ...*llmdv1.ToolResultContent) *llmdv1.Message {
 	return &llmdv1.Message{Message: &llmdv1.Message_ToolResult{ToolResult: &llmdv1.ToolResultMessage{
 		ToolCallId: id, ToolName: "f", IsError: failed, Content: content,
 	}}}
-}
-
-func returns(s string) *llmdv1.ToolResultContent {
-	return &llmdv1.ToolResultContent{Block: &llmdv1.ToolResultContent_Text{Text: &llmdv1.TextContent{Text: s}}}
 }
 
 // hi is the whole conversation of newSetup.
@@ -367,6 +331,9 @@ func TestEncodeRefuses(t *testing.T) {
 			oneTool(s)
 		}, "generation.reasoning"},
 		"prefill of sonnet 5": {sonnet5, func(s *setup) { s.g.Context.Messages = append(s.g.Context.Messages, assistant(said("So"))) }, "generation.context.messages[1]"},
+		"prefill of thinking": {sonnet4, func(s *setup) {
+			s.g.Context.Messages = append(s.g.Context.Messages, assistant(thought("a", reasoningFormat, "S"), said("So")))
+		}, "generation.context.messages[1]"},
 		"prefill and thinking": {sonnet4, func(s *setup) {
 			s.effort(low)
 			s.limit(9000)

@@ -128,6 +128,8 @@ func (r *request) decidePrefill() error {
 		why = fmt.Sprintf("model %q does not continue an assistant turn", r.call.Model.ID)
 	case r.thinking.claudes():
 		why = "beside thinking Claude does not continue an assistant turn"
+	case r.traits.family == claude && t.Thinks():
+		why = "Claude does not continue an assistant turn that holds thinking"
 	case r.call.Generation.GetConfig().GetOutputJsonSchema() != "":
 		why = "beside an output schema an assistant turn is not continued"
 	}

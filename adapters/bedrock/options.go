@@ -121,16 +121,10 @@ func (r *request) decideSampling() error {
 
 // checkSampling refuses what the model would refuse or, worse, ignore.
 func (r *request) checkSampling(c *llmdv1.GenerationConfig) error {
-	// Models that take no temperature refuse the other two as well.
-	sampled := r.call.Model.Compat.SupportsTemperature
-	model := fmt.Sprintf("model %q takes no sampling parameters", r.call.Model.ID)
+	if err := r.call.RefuseSampling(); err != nil {
+		return err
+	}
 	switch {
-	case c.Temperature != nil && !sampled:
-		return adapters.Unsupported("temperature", "config.temperature", model)
-	case c.TopP != nil && !sampled:
-		return adapters.Unsupported("top_p", "config.top_p", model)
-	case c.TopK != nil && !sampled:
-		return adapters.Unsupported("top_k", "config.top_k", model)
 	case c.GetTemperature() > maxTemperature:
 		return adapters.Unsupported("temperature", "config.temperature", "Converse takes a temperature of at most 1")
 	case c.TopK != nil && r.traits.family != claude && r.traits.family != nova:

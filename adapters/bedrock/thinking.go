@@ -5,7 +5,6 @@ import (
 
 	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
-	"github.com/llmd-dev/llmd/adapters/profile"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
@@ -103,7 +102,7 @@ func (r *request) decideClaude() error {
 		return r.decideBudget()
 	}
 	r.thinking.mode = thinkingAdaptive
-	r.thinking.effort = r.effort()
+	r.thinking.effort = r.call.Options.EffortFromLow(r.effective)
 	if r.traits.bindsThinking() && !r.traits.government {
 		r.thinking.lenient = true
 		r.betas = append(r.betas, betaBinding)
@@ -121,20 +120,6 @@ func (r *request) decideSummary() error {
 	return nil
 }
 
-// effort is the model's word for the effort. Most have none for the smallest.
-func (r *request) effort() string {
-	o := r.call.Options
-	switch {
-	case o.EffortWord != "":
-		return o.EffortWord
-	case o.Effort == llmdv1.ReasoningEffort_REASONING_EFFORT_MINIMAL:
-		r.effective.ReasoningEffort = llmdv1.ReasoningEffort_REASONING_EFFORT_LOW
-		r.adjust("reasoning effort minimal is sent as low, the least that the model has")
-		return "low"
-	}
-	return profile.EffortName(o.Effort)
-}
-
 // decideNova: https://docs.aws.amazon.com/nova/latest/nova2-userguide/extended-thinking.html.
 func (r *request) decideNova() error {
 	switch {
@@ -146,7 +131,7 @@ func (r *request) decideNova() error {
 	case r.call.Options.Summary:
 		return adapters.Unsupported("reasoning_summary", "reasoning.include_summary", "Nova does not show its thinking")
 	}
-	r.thinking.mode, r.thinking.effort = thinkingNova, r.effort()
+	r.thinking.mode, r.thinking.effort = thinkingNova, r.call.Options.EffortFromLow(r.effective)
 	if r.thinking.effort == "high" {
 		r.thinking.mode = thinkingNovaHigh
 	}
@@ -171,7 +156,7 @@ func (r *request) decideGPT() error {
 		}
 		return nil
 	}
-	r.thinking.effort = r.effort()
+	r.thinking.effort = r.call.Options.EffortFromLow(r.effective)
 	return nil
 }
 
@@ -185,12 +170,7 @@ func (r *request) decideBudget() error {
 		r.maxTokens = fallbackMaxTokens
 		r.effective.MaxOutputTokens = r.maxTokens
 	}
-	want := r.call.Options.BudgetTokens
-	named := want > 0
-	if !named {
-		want = adapters.DefaultBudget(r.call.Options.Effort)
-	}
-	budget, note := adapters.FitBudget(want, r.maxTokens, named)
+	budget, note := r.call.Options.Budget(r.maxTokens)
 	if budget == 0 {
 		return r.thinkingOff(note)
 	}

@@ -9,9 +9,17 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/adaptertest"
 	"github.com/llmd-dev/llmd/adapters/faux"
 	"github.com/llmd-dev/llmd/adapters/profile"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+)
+
+// Histories are built with these.
+var (
+	assistant = adaptertest.Assistant
+	text      = adaptertest.Says
+	toolCall  = adaptertest.Calls
 )
 
 func modelOf(t testing.TB, id string) *profile.Model {
@@ -50,24 +58,10 @@ func image(i *llmdv1.ImageContent) *llmdv1.Message {
 	}}}
 }
 
-func assistant(content ...*llmdv1.AssistantContent) *llmdv1.Message {
-	return &llmdv1.Message{Message: &llmdv1.Message_Assistant{Assistant: &llmdv1.AssistantMessage{Content: content}}}
-}
-
-func text(s string) *llmdv1.AssistantContent {
-	return &llmdv1.AssistantContent{Block: &llmdv1.AssistantContent_Text{Text: &llmdv1.TextContent{Text: s}}}
-}
-
 func thinking(s, format, signature string, redacted bool) *llmdv1.AssistantContent {
 	return &llmdv1.AssistantContent{Block: &llmdv1.AssistantContent_Thinking{Thinking: &llmdv1.ThinkingContent{
 		Thinking: s, Redacted: redacted,
 		Signature: &llmdv1.Signature{Data: []byte(signature), Format: format, Api: "faux", Provider: "faux", Model: "agent"},
-	}}}
-}
-
-func toolCall(id, name, arguments string) *llmdv1.AssistantContent {
-	return &llmdv1.AssistantContent{Block: &llmdv1.AssistantContent_ToolCall{ToolCall: &llmdv1.ToolCall{
-		Id: id, Name: name, ArgumentsJson: arguments,
 	}}}
 }
 

@@ -3,8 +3,11 @@ package frame
 import "io"
 
 const (
-	// readSize holds dozens of usual frames; large ones come in several reads.
-	readSize = 16 << 10
+	// A stream that waits for its provider keeps its buffer, so that it begins small:
+	// enough for the few frames that come at once. It grows as reads fill it, up to
+	// dozens of usual frames; large ones come in several reads.
+	firstReadSize = 2 << 10
+	maxReadSize   = 16 << 10
 	// maxEmptyReads is how often a Read may return nothing and no error.
 	maxEmptyReads = 100
 )
@@ -17,6 +20,7 @@ type body struct {
 	index int // index of the frame being read
 
 	buf    []byte
+	filled bool   // the last Read filled buf
 	window []byte // unread part of buf
 	offset int64  // of window[0] in the body
 	err    error  // how the body ended; kept until window is empty
@@ -28,8 +32,11 @@ func (b *body) more() bool {
 	if len(b.window) > 0 {
 		return true
 	}
-	if b.buf == nil {
-		b.buf = make([]byte, readSize)
+	switch {
+	case b.buf == nil:
+		b.buf = make([]byte, firstReadSize)
+	case b.filled && len(b.buf) < maxReadSize:
+		b.buf = make([]byte, 2*len(b.buf))
 	}
 	for range maxEmptyReads {
 		if b.err != nil {
@@ -38,6 +45,7 @@ func (b *body) more() bool {
 		var n int
 		n, b.err = b.r.Read(b.buf)
 		if n > 0 {
+			b.filled = n == len(b.buf)
 			b.window = b.buf[:n]
 			return true
 		}

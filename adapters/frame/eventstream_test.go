@@ -149,7 +149,7 @@ func TestEventStreamClaimedLength(t *testing.T) {
 	if _, err := p.next(); said(err) != said(truncatedAt(0, 0)) {
 		t.Errorf("got %v", err)
 	}
-	if cap(p.message) > readSize {
+	if cap(p.message) > maxReadSize {
 		t.Errorf("%d bytes stored for a message of which %d came", cap(p.message), len(claim))
 	}
 }

@@ -38,7 +38,7 @@ func TestRecordings(t *testing.T) {
 		if os.Getenv("CI") == "true" {
 			t.Fatal("../shared/fixtures is absent")
 		}
-		t.Skip("../shared/fixtures is absent: recordings not read")
+		t.Skip("../shared is absent: the recordings live beside the checkout")
 	}
 	for _, path := range paths {
 		scenario := filepath.Dir(path)

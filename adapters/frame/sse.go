@@ -1,6 +1,9 @@
 package frame
 
-import "io"
+import (
+	"bytes"
+	"io"
+)
 
 // sseState is where in a line the parser stands. A line may come in any number
 // of reads, so the state is all there is: no line is ever stored as such.
@@ -23,8 +26,8 @@ type sseParser struct {
 	state   sseState
 	afterCR bool // the last line ended in CR: an LF now belongs to it
 
-	name       [maxFieldName]byte
-	nameLen    int
+	field      [maxFieldName]byte
+	fieldLen   int
 	lineOffset int64 // of the line whose name is being read
 
 	// The event so far.
@@ -35,10 +38,13 @@ type sseParser struct {
 	data    []byte
 	event   []byte
 
-	lastEvent string // names repeat: one string serves a run of equal ones
+	lastEvent string
 }
 
 func (p *sseParser) next() (Frame, error) {
+	if f, ok := p.usual(); ok {
+		return f, nil
+	}
 	for p.in.more() {
 		switch p.state {
 		case lineStart:
@@ -66,6 +72,67 @@ func (p *sseParser) next() (Frame, error) {
 		}
 	}
 	return p.finish()
+}
+
+// usual gives out the event that window begins with, if all of it is there and it is
+// a data line, with or without an event line before it, as nearly all are. Then its
+// data needs no copy, and finding line ends is all there is to do. Anything else is
+// left to the states above.
+func (p *sseParser) usual() (Frame, bool) {
+	rest := p.in.window
+	if p.state != lineStart || p.open || p.afterCR && len(rest) == 0 {
+		return Frame{}, false
+	}
+	if p.afterCR && rest[0] != '\n' {
+		return Frame{}, false
+	}
+	if p.afterCR {
+		p.afterCR = false
+		p.in.skip(1)
+		rest = p.in.window
+	}
+	var name []byte
+	if after, ok := bytes.CutPrefix(rest, []byte("event: ")); ok {
+		name, rest = cutLine(after)
+	}
+	after, ok := bytes.CutPrefix(rest, []byte("data:"))
+	if !ok {
+		return Frame{}, false
+	}
+	data, rest := cutLine(after)
+	blank, rest := cutLine(rest)
+	if rest == nil || len(blank) > 0 {
+		return Frame{}, false
+	}
+	data = bytes.TrimPrefix(data, []byte{' '})
+	if !beginsJSON(data) || len(data)+len(name) > p.in.max {
+		return Frame{}, false
+	}
+	f := Frame{Data: data, Event: p.name(name), Offset: p.in.offset}
+	p.in.skip(len(p.in.window) - len(rest))
+	return f, true
+}
+
+// cutLine cuts off a line that ends with LF or CR LF; rest is nil if it does not.
+func cutLine(b []byte) (line, rest []byte) {
+	end := bytes.IndexByte(b, '\n')
+	if end < 0 {
+		return nil, nil
+	}
+	line = bytes.TrimSuffix(b[:end], []byte{'\r'})
+	if bytes.IndexByte(line, '\r') >= 0 {
+		return nil, nil
+	}
+	return line, b[end+1:]
+}
+
+// name is an event's name: they repeat, so that one string serves a run of equal
+// ones.
+func (p *sseParser) name(event []byte) string {
+	if string(event) != p.lastEvent {
+		p.lastEvent = string(event)
+	}
+	return p.lastEvent
 }
 
 // beginLine looks at the first byte of a line and reports whether the line is
@@ -99,7 +166,7 @@ func (p *sseParser) beginLine() (blank bool) {
 		p.isData, p.hasData = true, true
 	default:
 		p.lineOffset = p.in.offset
-		p.nameLen = 0
+		p.fieldLen = 0
 		p.state = fieldName
 	}
 	return false
@@ -127,11 +194,11 @@ func (p *sseParser) readName() error {
 		err := p.beginValue()
 		p.endLine()
 		return err
-	case p.nameLen == maxFieldName:
+	case p.fieldLen == maxFieldName:
 		p.state = ignoredRest
 	default:
-		p.name[p.nameLen] = c
-		p.nameLen++
+		p.field[p.fieldLen] = c
+		p.fieldLen++
 		p.in.skip(1)
 	}
 	return nil
@@ -141,7 +208,7 @@ func (p *sseParser) readName() error {
 // first by LF; a second name replaces the first.
 func (p *sseParser) beginValue() error {
 	p.state = fieldSpace
-	switch string(p.name[:p.nameLen]) {
+	switch string(p.field[:p.fieldLen]) {
 	case "data":
 		p.openEvent()
 		p.isData = true
@@ -204,10 +271,7 @@ func (p *sseParser) dispatch() (Frame, bool) {
 	f := Frame{Data: p.data, Offset: p.offset}
 	isFrame := beginsJSON(p.data)
 	if isFrame {
-		if string(p.event) != p.lastEvent {
-			p.lastEvent = string(p.event)
-		}
-		f.Event = p.lastEvent
+		f.Event = p.name(p.event)
 	}
 	p.open, p.hasData = false, false
 	p.data, p.event = p.data[:0], p.event[:0]

@@ -13,6 +13,12 @@ import (
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
+// Histories are built with these.
+var (
+	ownBlock  = adaptertest.Own
+	assistant = adaptertest.Assistant
+)
+
 func thought(s string) *llmdv1.Signature {
 	if s == "" {
 		return nil
@@ -30,14 +36,6 @@ func thinkingBlock(s, signature string) *llmdv1.AssistantContent {
 
 func callBlock(id, arguments, signature string) *llmdv1.AssistantContent {
 	return &llmdv1.AssistantContent{Block: &llmdv1.AssistantContent_ToolCall{ToolCall: &llmdv1.ToolCall{Id: id, Name: "look", ArgumentsJson: arguments, Signature: thought(signature)}}}
-}
-
-func ownBlock(kind, raw string) *llmdv1.AssistantContent {
-	return &llmdv1.AssistantContent{Block: &llmdv1.AssistantContent_ProviderContent{ProviderContent: &llmdv1.ProviderContent{Type: kind, RawJson: []byte(raw)}}}
-}
-
-func assistant(content ...*llmdv1.AssistantContent) *llmdv1.Message {
-	return &llmdv1.Message{Message: &llmdv1.Message_Assistant{Assistant: &llmdv1.AssistantMessage{Content: content}}}
 }
 
 func picture(kind string) *llmdv1.ImageContent {
@@ -215,7 +213,7 @@ func TestBadProviderContent(t *testing.T) {
 func TestRecordedRoundTrip(t *testing.T) {
 	paths, err := filepath.Glob("../../../shared/fixtures/google-*/*/response.raw")
 	if err != nil || len(paths) == 0 {
-		t.Skip("needs ../shared beside the repository") // TestRecordings fails in CI
+		t.Skip("../shared is absent: the recordings live beside the checkout") // TestRecordings fails in CI
 	}
 	for _, path := range paths {
 		name := filepath.Base(filepath.Dir(path))

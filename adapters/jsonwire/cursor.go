@@ -85,7 +85,10 @@ func (c *Cursor) More(closing byte) bool {
 		return true
 	}
 	c.take(',')
-	return !c.failed && c.peek() != closing
+	if c.peek() == closing { // a comma too many
+		c.Fail()
+	}
+	return !c.failed
 }
 
 // Key reads the name of a member. Names with escapes or beyond ASCII fail.
@@ -140,6 +143,16 @@ func (c *Cursor) Known(probably string) string {
 		return probably
 	}
 	return unquote(raw)
+}
+
+// Word reads a string without escapes, for a switch over known ones.
+func (c *Cursor) Word() []byte {
+	raw := c.raw()
+	if !plain(raw) {
+		c.Fail()
+		return nil
+	}
+	return raw
 }
 
 // raw reads a string and gives what stands between its quotes.

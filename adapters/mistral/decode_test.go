@@ -124,7 +124,7 @@ func TestWholeAnswers(t *testing.T) {
 			if os.Getenv("CI") == "true" {
 				t.Fatal(err)
 			}
-			t.Skip("../shared/fixtures is absent: recordings not read")
+			t.Skip("../shared is absent: the recordings live beside the checkout")
 		}
 		parts, err := adaptertest.Decode(mistral.New(), adaptertest.NewCall(model()), bytes.NewReader(wire))
 		if err != nil {

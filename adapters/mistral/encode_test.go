@@ -1,7 +1,6 @@
 package mistral_test
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -12,10 +11,23 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/adaptertest"
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
 	"github.com/llmd-dev/llmd/adapters/mistral"
 	"github.com/llmd-dev/llmd/adapters/profile"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+)
+
+// Histories are built with these.
+var (
+	userMessage      = adaptertest.User
+	userText         = adaptertest.UserText
+	userImage        = adaptertest.UserImage
+	assistantMessage = adaptertest.Assistant
+	assistantText    = adaptertest.Says
+	assistantCall    = adaptertest.Calls
+	resultText       = adaptertest.ResultText
+	resultImage      = adaptertest.ResultImage
 )
 
 const (
@@ -37,26 +49,6 @@ func ask(more ...*llmdv1.Message) *llmdv1.Generation {
 	return &llmdv1.Generation{Context: &llmdv1.Context{Messages: append([]*llmdv1.Message{userMessage(userText("hi"))}, more...)}}
 }
 
-func userMessage(content ...*llmdv1.UserContent) *llmdv1.Message {
-	return &llmdv1.Message{Message: &llmdv1.Message_User{User: &llmdv1.UserMessage{Content: content}}}
-}
-
-func userText(s string) *llmdv1.UserContent {
-	return &llmdv1.UserContent{Block: &llmdv1.UserContent_Text{Text: &llmdv1.TextContent{Text: s}}}
-}
-
-func userImage(i *llmdv1.ImageContent) *llmdv1.UserContent {
-	return &llmdv1.UserContent{Block: &llmdv1.UserContent_Image{Image: i}}
-}
-
-func assistantMessage(content ...*llmdv1.AssistantContent) *llmdv1.Message {
-	return &llmdv1.Message{Message: &llmdv1.Message_Assistant{Assistant: &llmdv1.AssistantMessage{Content: content}}}
-}
-
-func assistantText(s string) *llmdv1.AssistantContent {
-	return &llmdv1.AssistantContent{Block: &llmdv1.AssistantContent_Text{Text: &llmdv1.TextContent{Text: s}}}
-}
-
 func assistantThinking(text, signature string) *llmdv1.AssistantContent {
 	t := &llmdv1.ThinkingContent{Thinking: text}
 	if signature != "" {
@@ -65,24 +57,12 @@ func assistantThinking(text, signature string) *llmdv1.AssistantContent {
 	return &llmdv1.AssistantContent{Block: &llmdv1.AssistantContent_Thinking{Thinking: t}}
 }
 
-func assistantCall(id, name, arguments string) *llmdv1.AssistantContent {
-	return &llmdv1.AssistantContent{Block: &llmdv1.AssistantContent_ToolCall{ToolCall: &llmdv1.ToolCall{Id: id, Name: name, ArgumentsJson: arguments}}}
-}
-
 func assistantOwn(raw string) *llmdv1.AssistantContent {
 	return &llmdv1.AssistantContent{Block: &llmdv1.AssistantContent_ProviderContent{ProviderContent: &llmdv1.ProviderContent{RawJson: []byte(raw)}}}
 }
 
 func result(id, name string, content ...*llmdv1.ToolResultContent) *llmdv1.Message {
 	return &llmdv1.Message{Message: &llmdv1.Message_ToolResult{ToolResult: &llmdv1.ToolResultMessage{ToolCallId: id, ToolName: name, Content: content}}}
-}
-
-func resultText(s string) *llmdv1.ToolResultContent {
-	return &llmdv1.ToolResultContent{Block: &llmdv1.ToolResultContent_Text{Text: &llmdv1.TextContent{Text: s}}}
-}
-
-func resultImage(i *llmdv1.ImageContent) *llmdv1.ToolResultContent {
-	return &llmdv1.ToolResultContent{Block: &llmdv1.ToolResultContent_Image{Image: i}}
 }
 
 func png() *llmdv1.ImageContent {
@@ -98,19 +78,7 @@ const pngJSON = `{"type":"image_url","image_url":"data:image/png;base64,iVBORw0K
 
 func request(t *testing.T, m *profile.Model, g *llmdv1.Generation) (*adapters.Request, error) {
 	t.Helper()
-	o, err := adapters.Negotiate(g, g.GetContext(), m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before := proto.Clone(g)
-	r, err := mistral.New().Encode(&adapters.Call{Generation: g, Context: g.GetContext(), Model: m, Options: o})
-	if d := cmp.Diff(before, g, protocmp.Transform()); d != "" {
-		t.Errorf("Encode changed its input: %s", d)
-	}
-	if err == nil && !json.Valid(r.Body) {
-		t.Errorf("not JSON: %s", r.Body)
-	}
-	return r, err
+	return adaptertest.Encode(t, mistral.New(), g, m)
 }
 
 // member is one member of a body as text; empty = absent.

@@ -1,7 +1,6 @@
 package openaichat
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
@@ -9,6 +8,14 @@ import (
 	"github.com/llmd-dev/llmd/adapters/adaptertest"
 	"github.com/llmd-dev/llmd/adapters/profile"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+)
+
+// Histories are built with these.
+var (
+	assistantMessage  = adaptertest.Assistant
+	assistantText     = adaptertest.Says
+	assistantCall     = adaptertest.Calls
+	assistantThinking = adaptertest.Thinks
 )
 
 // chunks makes a body of server-sent events.
@@ -40,19 +47,12 @@ func encode(t *testing.T, m *profile.Model, g *llmdv1.Generation) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !json.Valid(r.Body) {
-		t.Fatalf("not JSON: %s", r.Body)
-	}
 	return string(r.Body)
 }
 
 func request(t *testing.T, m *profile.Model, g *llmdv1.Generation) (*adapters.Request, error) {
 	t.Helper()
-	o, err := adapters.Negotiate(g, g.GetContext(), m)
-	if err != nil {
-		return nil, err
-	}
-	return New().Encode(&adapters.Call{Generation: g, Context: g.GetContext(), Model: m, Options: o})
+	return adaptertest.Encode(t, New(), g, m)
 }
 
 func userMessage(texts []string, images ...*llmdv1.ImageContent) *llmdv1.Message {
@@ -75,24 +75,4 @@ func resultMessage(id, name string, texts []string, images ...*llmdv1.ImageConte
 		r.Content = append(r.Content, &llmdv1.ToolResultContent{Block: &llmdv1.ToolResultContent_Image{Image: im}})
 	}
 	return &llmdv1.Message{Message: &llmdv1.Message_ToolResult{ToolResult: r}}
-}
-
-func assistantMessage(content ...*llmdv1.AssistantContent) *llmdv1.Message {
-	return &llmdv1.Message{Message: &llmdv1.Message_Assistant{Assistant: &llmdv1.AssistantMessage{Content: content}}}
-}
-
-func assistantText(s string) *llmdv1.AssistantContent {
-	return &llmdv1.AssistantContent{Block: &llmdv1.AssistantContent_Text{Text: &llmdv1.TextContent{Text: s}}}
-}
-
-func assistantCall(id, name, arguments string) *llmdv1.AssistantContent {
-	return &llmdv1.AssistantContent{Block: &llmdv1.AssistantContent_ToolCall{ToolCall: &llmdv1.ToolCall{Id: id, Name: name, ArgumentsJson: arguments}}}
-}
-
-func assistantThinking(text, format, data string) *llmdv1.AssistantContent {
-	c := &llmdv1.ThinkingContent{Thinking: text}
-	if format != "" {
-		c.Signature = &llmdv1.Signature{Format: format, Data: []byte(data)}
-	}
-	return &llmdv1.AssistantContent{Block: &llmdv1.AssistantContent_Thinking{Thinking: c}}
 }

@@ -38,6 +38,8 @@ type decoder struct {
 
 	stopped  bool // the terminal marker came
 	complete bool
+
+	usual usual
 }
 
 // Decode implements adapters.Decoder.
@@ -49,22 +51,25 @@ func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
 		}
 		return nil
 	}
-	var c chunk
-	if err := adapters.ReadFrame(f, &c); err != nil && !d.stopped {
-		return err
+	c, ok := d.usual.read(data, d)
+	if !ok {
+		c = &chunk{}
+		if err := adapters.ReadFrame(f, c); err != nil && !d.stopped {
+			return err
+		}
 	}
 	if d.stopped {
 		// After the terminal marker only the usage is of interest.
-		if d.reported(&c, sink) {
+		if d.reported(c, sink) {
 			d.finish(sink)
 		}
 		return nil
 	}
-	if err := d.errorIn(&c, f.Event, data); err != nil {
+	if err := d.errorIn(c, f.Event, data); err != nil {
 		return err
 	}
-	d.identify(&c, sink)
-	reported := d.reported(&c, sink)
+	d.identify(c, sink)
+	reported := d.reported(c, sink)
 	for i := range c.Choices {
 		// Other numbers are other answers to the same request.
 		if ch := &c.Choices[i]; ch.Index == 0 && !d.stopped {

@@ -20,7 +20,7 @@ func shared(t *testing.T, name string) string {
 		if os.Getenv("CI") == "true" {
 			t.Fatalf("%s is absent", dir)
 		}
-		t.Skipf("%s is absent: recordings are not part of the repository", dir)
+		t.Skip("../shared is absent: the recordings live beside the checkout")
 	}
 	return dir
 }

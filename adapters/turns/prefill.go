@@ -1,6 +1,7 @@
 package turns
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -15,6 +16,13 @@ func Prefill(turns []Turn) *Turn {
 		return &turns[n-1]
 	}
 	return nil
+}
+
+// Thinks says whether a turn holds thinking. Claude does not go on with such a one: "When
+// thinking is disabled, an assistant message in the final position cannot contain
+// thinking", and beside thinking it goes on with none.
+func (t *Turn) Thinks() bool {
+	return slices.ContainsFunc(t.Blocks, func(b Block) bool { return b.Kind == Thinking || b.Kind == Redacted })
 }
 
 // Trim drops white space at the end of a prefill, which Claude refuses there, and

@@ -14,9 +14,11 @@
 //	diff_test.go        what differs between two bodies, in their own order
 //	outcome_test.go     an outcome, in words
 //	laws_test.go        what must hold of every row, whatever it says
+//	spelling_test.go    which members an option may touch on which API
 //	golden_test.go      testdata: all rows, to be read by people; -update writes them
 //	docs_test.go        docs/options.md is made of the same rows
-//	usage_test.go       the other end of a call: counts of tokens and what they cost
+//	usage_test.go       the other end of a call: counts of tokens and what they cost (awsevent_test.go
+//	                    writes Bedrock's frames)
 //
 // A golden file proves only that nothing has changed. That the rows are right is
 // argued twice: by the laws, which know the spelling of every option on every API

@@ -25,6 +25,7 @@ func laws() []law {
 		{"the provider would take it", taken},
 		{"EffectiveOptions says what is sent", saidAsSent},
 		{"a changed wish is told", told},
+		{"a value arrives as it was given", arrives},
 	}
 }
 
@@ -264,6 +265,18 @@ func told(r *row) string {
 	}
 	if !strings.Contains(r.with.response.GetRequest().GetBodyJson(), ":"+compactInt(asked.GetBudgetTokens())) {
 		return "the budget is not sent"
+	}
+	return ""
+}
+
+// arrives: options that are a number are one member, which is that number.
+func arrives(r *row) string {
+	numbers := []string{"temperature", "top_p", "top_k", "seed", "max_output_tokens"}
+	if r.with.refusal != nil || !slices.Contains(numbers, r.option) || strings.Contains(r.effective(), "adjusted") {
+		return ""
+	}
+	if len(r.changes) != 1 || r.changes[0].new == nil || r.changes[0].new.text != r.value {
+		return "it is another number"
 	}
 	return ""
 }

@@ -61,7 +61,7 @@ func TierFactor(m *profile.Model, tier string) Factor {
 	fast := tier == "priority" || tier == "fast"
 	switch {
 	case m.API == apiAnthropic && fast:
-		if hasWord(m.ID, "claude-opus-4-6") || hasWord(m.ID, "claude-opus-4-7") {
+		if id := spelling(m.ID); hasWord(id, "claude-opus-4-6") || hasWord(id, "claude-opus-4-7") {
 			return Factor{Num: 6, Den: 1}
 		}
 		return Factor{Num: 2, Den: 1}

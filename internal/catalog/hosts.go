@@ -54,7 +54,8 @@ func readHosts() ([]hostRule, error) {
 	return rules, nil
 }
 
-func (r *hostRule) matches(provider, baseURL, api, model string) bool {
+// matches says whether the rule is for a model, which is given by its [spelling].
+func (r *hostRule) matches(provider, host, api, model string) bool {
 	if len(r.APIs) > 0 && !slices.Contains(r.APIs, api) {
 		return false
 	}
@@ -64,16 +65,22 @@ func (r *hostRule) matches(provider, baseURL, api, model string) bool {
 	if len(r.Providers) == 0 && len(r.Domains) == 0 || slices.Contains(r.Providers, provider) {
 		return true
 	}
-	u, err := url.Parse(baseURL)
-	return err == nil && underDomain(u.Hostname(), r.Domains...)
+	return host != "" && underDomain(host, r.Domains...)
+}
+
+// hostOf is the host of a URL; empty = it has none.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
 }
 
 // hasWord: the id holds the word, not as a part of a longer one. "gpt-5" is in
 // "openai/gpt-5-mini:free" and in "gpt-5.4", but not in "gpt-50" or "gpt-5o".
-// Hosts spell one model with dots and dashes (claude-opus-4.6, claude-opus-4-6);
-// words are written with dashes and match both.
+// The id is given by its [spelling].
 func hasWord(id, word string) bool {
-	id = strings.NewReplacer(".", "-", "_", "-").Replace(strings.ToLower(id))
 	isEdge := func(i int) bool { return i < 0 || i >= len(id) || strings.IndexByte("/:-@", id[i]) >= 0 }
 	for at := 0; ; {
 		i := strings.Index(id[at:], word)
@@ -86,4 +93,15 @@ func hasWord(id, word string) bool {
 		}
 		at = begin + 1
 	}
+}
+
+// spelling is an id as words are written: in small letters and with dashes. Hosts
+// spell one model with dots and dashes (claude-opus-4.6, claude-opus-4-6).
+func spelling(id string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '.' || r == '_' {
+			return '-'
+		}
+		return r
+	}, strings.ToLower(id))
 }

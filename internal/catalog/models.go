@@ -148,8 +148,9 @@ func (l *modelList) model(m, change *config.Model, source string) *profile.Model
 // compat resolves a model's flags, layer by layer.
 func (l *modelList) compat(api string, m, change *config.Model) profile.Compat {
 	c := profile.Defaults(api)
+	host, model := hostOf(l.provider.BaseURL), spelling(m.ID)
 	for i := range l.hosts {
-		if rule := &l.hosts[i]; rule.matches(l.provider.ID, l.provider.BaseURL, api, m.ID) {
+		if rule := &l.hosts[i]; rule.matches(l.provider.ID, host, api, model) {
 			rule.compat.Apply(&c)
 		}
 	}

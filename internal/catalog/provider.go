@@ -121,9 +121,11 @@ func ModelMessage(m *profile.Model) *llmdv1.Model {
 	capabilities := &llmdv1.Capabilities{
 		Tools:         true,
 		ParallelTools: true,
-		JsonSchema:    m.API != "bedrock-converse-stream",
-		Images:        m.TakesImages(),
-		Signatures:    m.Reasoning && m.API != "openai-completions",
+		// On Bedrock the models that hold to the schemas of tools hold to one of the
+		// answer, too. https://docs.aws.amazon.com/bedrock/latest/userguide/structured-output.html
+		JsonSchema: m.API != "bedrock-converse-stream" || m.Compat.SupportsStrictMode,
+		Images:     m.TakesImages(),
+		Signatures: m.Reasoning && m.API != "openai-completions",
 	}
 	if m.Reasoning {
 		capabilities.ReasoningEfforts = m.SupportedEfforts()

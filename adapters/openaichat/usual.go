@@ -1,0 +1,164 @@
+package openaichat
+
+import "github.com/llmd-dev/llmd/adapters/jsonwire"
+
+// usual is the memory of the usual frame: one choice whose delta is a piece of text,
+// of thinking or of one call's arguments. A long answer is thousands of them, so they
+// are read by a cursor, into the same chunk as any other frame, for a tenth of the
+// cost and without allocations beside the piece itself.
+type usual struct {
+	chunk   chunk
+	choices [1]choice
+	delta   delta
+	calls   [1]callDelta
+	index   jsonwire.Number
+}
+
+// read reads a frame if it is a usual one. Names that are not known here, names said
+// twice where that could matter, and values other than the usual ones make it false:
+// then [chunk] is the judge of what they mean. d knows the words that repeat.
+func (u *usual) read(data []byte, d *decoder) (*chunk, bool) {
+	u.chunk = chunk{}
+	c := jsonwire.NewCursor(data)
+	for c.Begin('{'); c.More('}'); {
+		switch string(c.Key()) {
+		case "id":
+			u.chunk.ID = jsonwire.Word(c.Known(d.responseID))
+		case "model":
+			u.chunk.Model = jsonwire.Word(c.Known(d.model))
+		case "service_tier":
+			u.chunk.ServiceTier = jsonwire.Word(c.Known(d.tier))
+		case "object":
+			u.chunk.Object = jsonwire.Word(c.Known("chat.completion.chunk"))
+		case "choices":
+			u.readChoices(&c)
+		case "usage", "x_groq", "citations", "search_results", "error", "type", "message", "detail", "base_resp":
+			nothing(&c)
+		case "created", "system_fingerprint", "obfuscation", "provider", "p":
+			c.Skip() // no field of chunk
+		default:
+			c.Fail()
+		}
+	}
+	return &u.chunk, c.Whole()
+}
+
+// nothing is the only value that is usual where others would say something.
+func nothing(c *jsonwire.Cursor) {
+	if !c.Null() {
+		c.Fail()
+	}
+}
+
+func (u *usual) readChoices(c *jsonwire.Cursor) {
+	if u.chunk.Choices != nil {
+		c.Fail()
+	}
+	u.chunk.Choices = u.choices[:0]
+	for c.Begin('['); c.More(']'); {
+		if len(u.chunk.Choices) > 0 {
+			c.Fail()
+			return
+		}
+		u.chunk.Choices = u.choices[:]
+		u.readChoice(c)
+	}
+}
+
+func (u *usual) readChoice(c *jsonwire.Cursor) {
+	ch := &u.choices[0]
+	*ch = choice{}
+	for c.Begin('{'); c.More('}'); {
+		switch string(c.Key()) {
+		case "index":
+			ch.Index = jsonwire.Number(c.Int())
+		case "delta":
+			if ch.Delta != nil {
+				c.Fail()
+			}
+			ch.Delta = &u.delta
+			u.readDelta(c)
+		case "finish_reason":
+			ch.FinishReason = jsonwire.Word(c.Text())
+		case "message", "usage", "error":
+			nothing(c)
+		case "logprobs", "native_finish_reason", "content_filter_results", "text", "seed", "stop_reason", "token_ids":
+			c.Skip() // no field of choice
+		default:
+			c.Fail()
+		}
+	}
+}
+
+func (u *usual) readDelta(c *jsonwire.Cursor) {
+	u.delta = delta{}
+	for c.Begin('{'); c.More('}'); {
+		switch string(c.Key()) {
+		case "content":
+			u.delta.Content.text = c.Text()
+		case "reasoning_content":
+			u.delta.ReasoningContent.text = c.Text()
+		case "reasoning":
+			u.delta.Reasoning.text = c.Text()
+		case "tool_calls":
+			u.readCalls(c)
+		case "refusal", "reasoning_text", "reasoning_details", "function_call", "annotations", "images", "executed_tools":
+			nothing(c)
+		case "role", "channel", "token_id":
+			c.Skip() // no field of delta
+		default:
+			c.Fail()
+		}
+	}
+}
+
+func (u *usual) readCalls(c *jsonwire.Cursor) {
+	if u.delta.ToolCalls != nil {
+		c.Fail()
+	}
+	if c.Null() {
+		return
+	}
+	u.delta.ToolCalls = u.calls[:0]
+	for c.Begin('['); c.More(']'); {
+		if len(u.delta.ToolCalls) > 0 {
+			c.Fail()
+			return
+		}
+		u.delta.ToolCalls = u.calls[:]
+		u.readCall(c)
+	}
+}
+
+func (u *usual) readCall(c *jsonwire.Cursor) {
+	call := &u.calls[0]
+	*call = callDelta{}
+	for c.Begin('{'); c.More('}'); {
+		switch string(c.Key()) {
+		case "index":
+			u.index = jsonwire.Number(c.Int())
+			call.Index = &u.index
+		case "id":
+			call.ID = jsonwire.Word(c.Text())
+		case "function":
+			readFunction(c, &call.Function)
+		case "type":
+			c.Skip() // no field of callDelta
+		default:
+			c.Fail()
+		}
+	}
+}
+
+func readFunction(c *jsonwire.Cursor, f *functionDelta) {
+	for c.Begin('{'); c.More('}'); {
+		switch string(c.Key()) {
+		case "name":
+			f.Name = jsonwire.Word(c.Text())
+		case "arguments":
+			f.Arguments = arguments(c.Text())
+		default:
+			c.Fail()
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package openaichat
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/frame"
+)
+
+// sameAsPlain: what is read as usual is what the plain way reads, but for empty
+// values that mean the same as none.
+func sameAsPlain(t *testing.T, data []byte) bool {
+	t.Helper()
+	d := decoder{responseID: "chatcmpl-1", model: "m1", tier: "default"}
+	got, ok := d.usual.read(data, &d)
+	if !ok {
+		return false
+	}
+	var want chunk
+	if err := adapters.ReadFrame(frame.Frame{Data: data}, &want); err != nil {
+		t.Errorf("%s: read as usual, plainly %v", data, err)
+	}
+	nulls(&want)
+	if d := cmp.Diff(want, *got, cmp.AllowUnexported(content{}, callDelta{})); d != "" {
+		t.Errorf("%s: plain -, usual +\n%s", data, d)
+	}
+	return true
+}
+
+// nulls drops the raw nulls that the plain way keeps; jsonwire.Says and blank take
+// them for nothing.
+func nulls(c *chunk) {
+	for _, raw := range []*[]byte{
+		(*[]byte)(&c.Citations), (*[]byte)(&c.SearchResults), (*[]byte)(&c.Error), (*[]byte)(&c.Message), (*[]byte)(&c.Detail),
+	} {
+		drop(raw)
+	}
+	for i := range c.Choices {
+		ch := &c.Choices[i]
+		drop((*[]byte)(&ch.Error))
+		if ch.Delta != nil {
+			drop((*[]byte)(&ch.Delta.Images))
+			drop((*[]byte)(&ch.Delta.ExecutedTools))
+		}
+	}
+}
+
+func drop(raw *[]byte) {
+	if string(*raw) == "null" {
+		*raw = nil
+	}
+}
+
+func TestUsual(t *testing.T) {
+	const head = `{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"m1",`
+	for _, in := range []string{
+		head + `"choices":[{"index":0,"delta":{"content":" word"},"logprobs":null,"finish_reason":null}],"usage":null}`,
+		head + `"choices":[{"index":0,"delta":{"role":"assistant","content":"","refusal":null},"finish_reason":""}],"obfuscation":"x"}`,
+		head + `"choices":[{"index":0,"delta":{"content":null,"reasoning_content":"\u00e9 \ud83d"}}]}`,
+		head + `"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"function":{"arguments":"{\"a\":"}}]}}]}`,
+		head + `"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"f","arguments":""}}]}}]}`,
+		head + `"choices":[]}`, head + `"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`,
+		head + `"choices":[{"index":1,"delta":{"content":"other answer","tool_calls":null}}]}`,
+		`{"id":null,"model":"m2","service_tier":"flex","choices":[{"delta":{}}],"error":null,"citations":null}`,
+	} {
+		if !sameAsPlain(t, []byte(in)) {
+			t.Errorf("%s: not usual", in)
+		}
+	}
+	for _, in := range []string{
+		head + `"choices":[{"index":0,"delta":{},"finish_reason":"stop","error":{}}]}`,
+		head + `"choices":[],"usage":{"prompt_tokens":1}}`,
+		head + `"choices":[{"index":0,"delta":{"content":[{"text":"a"}]}}]}`,
+		head + `"choices":[{"index":0,"delta":{"content":"a","Content":"b"}}]}`,
+		head + `"choices":[{"index":0,"delta":{"content":"a"}},{"index":1,"delta":{"content":"b"}}]}`,
+		head + `"choices":[{"index":0,"delta":{"content":"a"}}],"choices":[]}`,
+		head + `"choices":[{"index":0,"delta":{"content":"a"},"delta":{"refusal":null}}]}`,
+		head + `"choices":[{"index":0,"delta":{"refusal":"no"}}]}`,
+		head + `"choices":[{"index":"0","delta":{"content":"a"}}]}`,
+		head + `"choices":[{"index":0,"delta":{"content":"a"}}],"error":{"message":"m"}}`,
+		`{"error":{"message":"m"}}`, `{"choices":null}`,
+	} {
+		d := &decoder{}
+		if _, ok := d.usual.read([]byte(in), d); ok {
+			t.Errorf("%s: taken for usual", in)
+		}
+	}
+}
+
+// TestUsualLeavesNothing: a frame shows nothing of the one before.
+func TestUsualLeavesNothing(t *testing.T) {
+	d := &decoder{}
+	read := func(in string) *chunk {
+		c, ok := d.usual.read([]byte(in), d)
+		if !ok {
+			t.Fatalf("%s: not usual", in)
+		}
+		return c
+	}
+	read(`{"id":"a","choices":[{"index":3,"delta":{"content":"x","tool_calls":[{"index":5,"id":"c","function":{"name":"f","arguments":"{"}}]}}]}`)
+	read(`{"choices":[{"delta":{"tool_calls":[{}]}}]}`)
+	got := read(`{"choices":[{"delta":{"tool_calls":[{"function":{}}]}}]}`)
+	want := &chunk{Choices: []choice{{Delta: &delta{ToolCalls: []callDelta{{}}}}}}
+	if d := cmp.Diff(want, got, cmp.AllowUnexported(content{}, callDelta{})); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestUsualIsUsual: the fast way is the one that deltas really take.
+func TestUsualIsUsual(t *testing.T) {
+	data := []byte(`{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"m1","choices":[{"index":0,"delta":{"content":" word"},"logprobs":null,"finish_reason":null}],"usage":null}`)
+	d := New().NewDecoder(&adapters.Call{Model: model()})
+	var sink adapters.Sink
+	if n := testing.AllocsPerRun(100, func() {
+		sink.Reset()
+		if err := d.Decode(frame.Frame{Data: data}, &sink); err != nil {
+			t.Fatal(err)
+		}
+	}); n > 1 { // the text itself
+		t.Errorf("%v allocations for a delta", n)
+	}
+}
+
+func FuzzUsual(f *testing.F) {
+	f.Add([]byte(`{"id":"chatcmpl-1","model":"m1","service_tier":null,"choices":[{"index":0,"delta":{"content":"a\ud83d\ude00","reasoning":null,"reasoning_content":"b"},"logprobs":{"a":[1]},"finish_reason":""}],"usage":null}`))
+	f.Add([]byte(`{"choices":[{"delta":{"tool_calls":[{"index":0,"index":1,"id":null,"function":{"name":"f"},"function":{"arguments":"\\"}}]},"index":2}],"object":null}`))
+	f.Fuzz(func(t *testing.T, data []byte) { sameAsPlain(t, data) })
+}
