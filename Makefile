@@ -1,7 +1,7 @@
 # Every target but catalogue is one step of .ci/run, so that what passes here
 # passes there. `make` alone builds; `make ci` is the whole run.
 
-.PHONY: build test race lint fmt generate check-generate proto descriptor fuzz bench catalogue ci
+.PHONY: build test race lint fmt generate check-generate proto descriptor api stubs clients fuzz bench catalogue ci
 
 build:
 	.ci/run build
@@ -42,6 +42,11 @@ api:
 # The stubs of every language, into dist/stubs: see docs/clients.md.
 stubs:
 	.ci/run stubs
+
+# The clients below examples/ against a running llmd. Builds them first, outside
+# the checkout: the first time takes minutes and needs the network.
+clients:
+	.ci/run clients
 
 # Ten seconds for each fuzz target; FUZZTIME=1m for more.
 fuzz:

@@ -135,7 +135,8 @@ var importTable = []importRule{
 	},
 	{pattern: "integration", own: []string{anything}, others: []string{anything}},
 	{pattern: "integration/*", own: []string{anything}, others: []string{anything}},
-	{pattern: "examples/*", own: []string{genPkg}, others: []string{anything}},
+	{pattern: "accumulate", own: []string{genPkg}, others: []string{protobuf}, pure: true},
+	{pattern: "examples/*", own: []string{genPkg, "accumulate"}, others: []string{anything}},
 }
 
 // bannedModules are imported by no package that is shipped: provider SDKs hide

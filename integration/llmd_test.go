@@ -19,7 +19,7 @@ func shared(t testing.TB, parts ...string) string {
 		if os.Getenv("CI") == "true" {
 			t.Fatalf("../shared is required in CI: %v", err)
 		}
-		t.Skip("../shared is not here: recordings live beside the checkout, not in it")
+		t.Skip("../shared is absent: the recordings live beside the checkout")
 	}
 	return dir
 }
@@ -54,8 +54,6 @@ func limited(t testing.TB, d time.Duration) context.Context {
 	t.Helper()
 	return harness.Limited(t, d)
 }
-
-func user(text string) *llmdv1.Message { return harness.User(text) }
 
 func ask(model, prompt string, tools ...string) *llmdv1.Generation {
 	return harness.Ask(model, prompt, tools...)

@@ -13,17 +13,23 @@ import (
 type Options struct {
 	// Log gets one line for each call, without bodies or metadata. Required.
 	Log *slog.Logger
+	// Gate authenticates callers and holds them to limits; nil = all are let in.
+	Gate *Gate
 }
 
 // Server makes the server options that put the chain around every RPC. From the
 // outside in: telemetry sees everything, logging sees what recovery made of a
-// panic, recovery stands directly around the handler.
+// panic, recovery stands around whatever may panic, and nobody gets past the gate
+// who may not: what is refused has cost next to nothing.
 func Server(o Options) []grpc.ServerOption {
 	calls := callLog(o.Log)
 	panics := recovery.WithRecoveryHandlerContext(recovered(o.Log))
+	unary := []grpc.UnaryServerInterceptor{interceptors.UnaryServerInterceptor(calls), recovery.UnaryServerInterceptor(panics)}
+	stream := []grpc.StreamServerInterceptor{interceptors.StreamServerInterceptor(calls), recovery.StreamServerInterceptor(panics)}
+	if o.Gate != nil {
+		unary, stream = append(unary, o.Gate.unary), append(stream, o.Gate.stream)
+	}
 	return []grpc.ServerOption{
-		grpc.StatsHandler(otelgrpc.NewServerHandler()),
-		grpc.ChainUnaryInterceptor(interceptors.UnaryServerInterceptor(calls), recovery.UnaryServerInterceptor(panics)),
-		grpc.ChainStreamInterceptor(interceptors.StreamServerInterceptor(calls), recovery.StreamServerInterceptor(panics)),
+		grpc.StatsHandler(otelgrpc.NewServerHandler()), grpc.ChainUnaryInterceptor(unary...), grpc.ChainStreamInterceptor(stream...),
 	}
 }

@@ -97,6 +97,8 @@ type (
 	DisabledError struct{ Feature string }
 	// CallerKeysError means that the configuration does not take keys from callers.
 	CallerKeysError struct{}
+	// NotAllowedError means that the configuration keeps a model from the caller.
+	NotAllowedError struct{}
 )
 
 // Violation is one fault of a request.
@@ -135,6 +137,8 @@ func (*CallerKeysError) Error() string {
 	return "this server does not accept provider keys from callers"
 }
 
+func (*NotAllowedError) Error() string { return "the caller may not use this model" }
+
 // fault is an error in the contract's words: what Error and status are made of.
 type fault struct {
 	row
@@ -170,6 +174,7 @@ func describe(err error) *fault {
 		closing   *ShuttingDownError
 		disabled  *DisabledError
 		keys      *CallerKeysError
+		forbidden *NotAllowedError
 	)
 	f.message = err.Error()
 	switch {
@@ -216,6 +221,8 @@ func describe(err error) *fault {
 		f.row = row{code: codes.Unimplemented, reason: "DISABLED"}
 	case errors.As(err, &keys):
 		f.row = row{code: codes.PermissionDenied, reason: "CALLER_KEYS_NOT_ALLOWED", never: true}
+	case errors.As(err, &forbidden):
+		f.row = row{code: codes.PermissionDenied, reason: "MODEL_NOT_ALLOWED", never: true}
 	case errors.Is(err, context.DeadlineExceeded):
 		f.row, f.message = row{code: codes.DeadlineExceeded, reason: "DEADLINE_EXCEEDED"}, "the caller's deadline has passed"
 	case errors.Is(err, context.Canceled):

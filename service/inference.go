@@ -81,10 +81,11 @@ func (s *Inference) Stream(req *llmdv1.StreamRequest, stream grpc.ServerStreamin
 // gone turns the failure to send on a call that is over into what it is: the
 // client's doing. Any other failure is llmd's own.
 func gone(err error) error {
-	switch status.Code(err) {
-	case codes.Canceled, codes.Unavailable:
+	code := status.Code(err)
+	switch {
+	case code == codes.Canceled || code == codes.Unavailable:
 		return context.Canceled
-	case codes.DeadlineExceeded:
+	case code == codes.DeadlineExceeded:
 		return context.DeadlineExceeded
 	}
 	return err

@@ -114,9 +114,8 @@ func TestWhoseResponse(t *testing.T) {
 	for id, want := range map[string]string{
 		"host-1.zone.ABC": "", "host-2.zone.ABC": "host-2.zone", "other.ABC": "other", "nonsense": "", "": "", ".ABC": "",
 	} {
-		var elsewhere *WrongInstanceError
 		got := ""
-		if errors.As(s.notFound(id), &elsewhere) {
+		if elsewhere, ok := errors.AsType[*WrongInstanceError](s.notFound(id)); ok {
 			got = elsewhere.Instance
 		}
 		if got != want {

@@ -9,6 +9,7 @@ import (
 
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 	"github.com/llmd-dev/llmd/internal/catalog"
+	"github.com/llmd-dev/llmd/internal/principal"
 )
 
 const (
@@ -25,7 +26,7 @@ type Models struct {
 // ListModels implements llmd.v1.ModelService.ListModels. A page token is the name
 // of the last model of the page before, so that a changed configuration cannot
 // repeat or skip what is still there.
-func (s *Models) ListModels(_ context.Context, req *llmdv1.ListModelsRequest) (*llmdv1.ListModelsResponse, error) {
+func (s *Models) ListModels(ctx context.Context, req *llmdv1.ListModelsRequest) (*llmdv1.ListModelsResponse, error) {
 	c := &checker{}
 	size := int(req.GetPageSize())
 	if size < 0 || size > maxPage {
@@ -50,8 +51,11 @@ func (s *Models) ListModels(_ context.Context, req *llmdv1.ListModelsRequest) (*
 		return nil, toStatus(err)
 	}
 	var all []*llmdv1.Model
+	caller := principal.From(ctx)
 	for _, m := range s.catalog().Models(req.GetProvider()) {
-		all = append(all, catalog.ModelMessage(m))
+		if caller.MayUse(m.Provider, m.ID) {
+			all = append(all, catalog.ModelMessage(m))
+		}
 	}
 	slices.SortFunc(all, func(a, b *llmdv1.Model) int { return strings.Compare(a.GetName(), b.GetName()) })
 	from, found := slices.BinarySearchFunc(all, string(after), func(m *llmdv1.Model, name string) int {
@@ -70,7 +74,7 @@ func (s *Models) ListModels(_ context.Context, req *llmdv1.ListModelsRequest) (*
 }
 
 // GetModel implements llmd.v1.ModelService.GetModel.
-func (s *Models) GetModel(_ context.Context, req *llmdv1.GetModelRequest) (*llmdv1.GetModelResponse, error) {
+func (s *Models) GetModel(ctx context.Context, req *llmdv1.GetModelRequest) (*llmdv1.GetModelResponse, error) {
 	name := req.GetName()
 	if name == "" {
 		return nil, toStatus(&InvalidError{Violations: []Violation{{Field: "name", Reason: reasonRequired, Description: "must not be empty"}}})
@@ -80,7 +84,7 @@ func (s *Models) GetModel(_ context.Context, req *llmdv1.GetModelRequest) (*llmd
 			name = fmt.Sprintf("%s/%s", provider, id)
 		}
 	}
-	m, _, err := s.catalog().Resolve(name)
+	m, err := resolve(ctx, s.catalog(), name)
 	if err != nil {
 		return nil, toStatus(err)
 	}
@@ -88,10 +92,13 @@ func (s *Models) GetModel(_ context.Context, req *llmdv1.GetModelRequest) (*llmd
 }
 
 // ListProviders implements llmd.v1.ModelService.ListProviders.
-func (s *Models) ListProviders(context.Context, *llmdv1.ListProvidersRequest) (*llmdv1.ListProvidersResponse, error) {
+func (s *Models) ListProviders(ctx context.Context, _ *llmdv1.ListProvidersRequest) (*llmdv1.ListProvidersResponse, error) {
 	resp := &llmdv1.ListProvidersResponse{}
+	caller := principal.From(ctx)
 	for _, p := range s.catalog().Providers() {
-		resp.Providers = append(resp.Providers, p.Message())
+		if caller.MayReach(p.ID) {
+			resp.Providers = append(resp.Providers, p.Message())
+		}
 	}
 	return resp, nil
 }

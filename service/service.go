@@ -1,6 +1,8 @@
 package service
 
 import (
+	"context"
+
 	"github.com/llmd-dev/llmd/adapters/profile"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 	"github.com/llmd-dev/llmd/internal/catalog"
@@ -24,9 +26,8 @@ func New(current func() *catalog.Catalog, client *upstream.Client, o Options) *S
 	registry := responses.New(!o.NoStore)
 	hosts := newUpstream(current, client)
 	engine := generation.New(generation.Config{
-		Models: func(name string) (*profile.Model, error) {
-			m, _, err := current().Resolve(name)
-			return m, err
+		Models: func(ctx context.Context, name string) (*profile.Model, error) {
+			return resolve(ctx, current(), name)
 		},
 		Adapters: byAPI(wireAPIs()),
 		Upstream: hosts,

@@ -25,9 +25,6 @@ const (
 	maxPushback      = time.Minute
 )
 
-// longFacts are the facts that are left out first where the details are too long.
-var longFacts = [...]string{"suggestions", "capability", "providerErrorType", "requestId", "model"}
-
 // toStatus makes the status of an error, with its details.
 func toStatus(err error) error {
 	if err == nil {
@@ -44,7 +41,8 @@ func toStatus(err error) error {
 	for _, d := range details {
 		room -= proto.Size(protoadapt.MessageV2Of(d)) + detailOverhead
 	}
-	for _, fact := range longFacts {
+	// What may be long and is said elsewhere too goes first.
+	for _, fact := range [...]string{"suggestions", "capability", "providerErrorType", "requestId", "model"} {
 		if v, there := info.Metadata[fact]; there && room < 0 {
 			room += len(fact) + len(v)
 			delete(info.Metadata, fact)

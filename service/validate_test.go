@@ -52,14 +52,13 @@ func TestDeadlineMargin(t *testing.T) {
 		{time.Minute, time.Minute, true}, // nothing would be left
 		{time.Minute, time.Hour, true},
 	} {
-		ctx := t.Context()
-		if tt.left > 0 {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, tt.left)
-			defer cancel()
+		ctx, cancel := context.WithTimeout(t.Context(), tt.left)
+		if tt.left == 0 {
+			ctx = t.Context()
 		}
 		o := &llmdv1.StreamOptions{DeadlineMargin: durationpb.New(tt.margin)}
 		err := validateMargin(softDeadline(ctx, o), o)
+		cancel()
 		if (err != nil) != tt.bad {
 			t.Errorf("%s before a deadline in %s: %v", tt.margin, tt.left, err)
 		}

@@ -57,6 +57,7 @@ func (a *Adapter) Encode(call *adapters.Call) (*adapters.Request, error) {
 		opts:   call.Options,
 		config: call.Generation.GetConfig(),
 		effect: call.Options.Effective(call.Generation),
+		ids:    idSet{},
 	}
 	body, err := e.body()
 	if err != nil {
@@ -76,6 +77,7 @@ type encoder struct {
 	config  *llmdv1.GenerationConfig
 	effect  *llmdv1.EffectiveOptions
 	changes []*llmdv1.HandoffChange
+	ids     idSet // of items that were written
 	w       jsonwire.Writer
 }
 

@@ -320,12 +320,25 @@ func TestEncodeHistory(t *testing.T) {
 			[]string{rs, web, `{"type":"message","id":"msg_1","role":"assistant","status":"completed","phase":"commentary","content":[{"type":"output_text","text":"Yes.","annotations":[]}]}`},
 			nil,
 		},
+		"an answer that is there twice": {
+			[]*llmdv1.Message{
+				own(thinks(rs), said("Yes.", "msg_1"), calls("call_1", "{}", "fc_1")), user("On"),
+				own(thinks(rs), provider("web_search_call", web), said("Yes.", "msg_1"), calls("call_2", "{}", "fc_1")),
+				own(provider("web_search_call", web)),
+			},
+			[]string{
+				rs, outputText("msg_1", "Yes."), `{"type":"function_call","id":"fc_1","call_id":"call_1","name":"look","namespace":"ns","arguments":"{}"}`,
+				`{"role":"user","content":[{"type":"input_text","text":"On"}]}`,
+				web, outputText("msg_llmd_2", "Yes."), `{"type":"function_call","call_id":"call_2","name":"look","namespace":"ns","arguments":"{}"}`,
+			},
+			[]string{ruleDuplicate, ruleDuplicate, ruleDuplicate, ruleDuplicate},
+		},
 		"reasoning at the end": {
 			[]*llmdv1.Message{own(said("Yes.", "msg_1"), thinks(rs))},
 			[]string{outputText("msg_1", "Yes.")},
 			[]string{ruleOrphan},
 		},
-		"a turn of reasoning alone": {[]*llmdv1.Message{own(thinks(rs), thinks(rs)), user("Hi")}, []string{`{"role":"user","content":[{"type":"input_text","text":"Hi"}]}`}, []string{ruleOrphan, ruleOrphan}},
+		"a turn of reasoning alone": {[]*llmdv1.Message{own(thinks(rs), thinks(rs)), user("Hi")}, []string{`{"role":"user","content":[{"type":"input_text","text":"Hi"}]}`}, []string{ruleDuplicate, ruleOrphan}},
 		"reasoning that holds nothing": {
 			[]*llmdv1.Message{own(thinks(`{"id":"rs_1","type":"reasoning","summary":[],"encrypted_content":null}`), said("Yes.", `{"id":"msg_1"}`), calls("call_1", "", "fc_1"))},
 			[]string{outputText("msg_llmd_0", "Yes."), `{"type":"function_call","call_id":"call_1","name":"look","namespace":"ns","arguments":"{}"}`},

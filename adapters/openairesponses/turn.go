@@ -19,6 +19,7 @@ const (
 	ruleOrphan       = "reasoning_item.orphan"
 	ruleEmpty        = "reasoning_item.empty"
 	ruleLooseContent = "message_content.orphan"
+	ruleDuplicate    = "item.duplicate"
 )
 
 // output is one item of an assistant's turn.
@@ -29,6 +30,7 @@ type output struct {
 	parts   []byte // of a message with citations
 	call    *llmdv1.ToolCall
 	thought bool // raw is reasoning
+	again   bool // an earlier item has its id
 }
 
 // turn is an assistant's turn on its way to items.
@@ -57,6 +59,7 @@ func (e *encoder) assistant(n int, m *llmdv1.AssistantMessage) error {
 			return err
 		}
 	}
+	t.dropDuplicates()
 	t.dropOrphans()
 	t.reportNameless()
 	for i := range t.items {
@@ -150,6 +153,54 @@ func textOf(raw []byte) (text string, ok bool) {
 	return jsonwire.Clean(b.String()), true
 }
 
+// dropDuplicates sees to it that an id is sent once: a history may hold an answer
+// twice, such as the half of one that was tried again, and the API says "Duplicate
+// item found with id". Messages and calls do without; of others the second one goes.
+func (t *turn) dropDuplicates() {
+	t.items = slices.DeleteFunc(t.items, func(o output) bool {
+		if o.raw == nil || !t.ids.again(idOf(o.raw)) {
+			return false
+		}
+		t.report(o.block, llmdv1.HandoffAction_HANDOFF_ACTION_DROPPED, ruleDuplicate, "an earlier item has the same id")
+		return true
+	})
+	for i := range t.items {
+		o := &t.items[i]
+		if t.nameless || o.raw != nil || !t.ids.again(t.itemID(o)) {
+			continue
+		}
+		o.again = true
+		t.report(o.block, llmdv1.HandoffAction_HANDOFF_ACTION_REWRITTEN, ruleDuplicate, "sent without its id, which an earlier item has")
+	}
+}
+
+// idSet remembers the ids that were sent.
+type idSet map[string]bool
+
+// again says whether an id was sent before, and remembers it.
+func (s idSet) again(id string) bool {
+	before := id != "" && s[id]
+	s[id] = true
+	return before
+}
+
+func idOf(raw []byte) string {
+	var it item
+	_ = json.Unmarshal(raw, &it) // what cannot be read has no id
+	return it.ID
+}
+
+// itemID is the provider's id that a message or a call would go with.
+func (t *turn) itemID(o *output) string {
+	if s := o.call.GetSignature(); s.GetFormat() == formatItemID {
+		return string(s.GetData())
+	}
+	if s := o.text.GetSignature(); s.GetFormat() == formatMessage {
+		return readMessageRef(s.GetData()).ID
+	}
+	return ""
+}
+
 // dropOrphans takes reasoning off the end of a turn. It led to an item that is not
 // there (the answer was cut, or the caller took it out), and the API says "reasoning
 // was provided without its required following item".
@@ -195,7 +246,7 @@ func (t *turn) write(o *output) {
 	case o.raw != nil:
 		t.w.RawBytes(o.raw)
 	case o.call != nil:
-		t.writeCall(o.call)
+		t.writeCall(o)
 	default:
 		t.writeMessage(o)
 	}
@@ -209,6 +260,9 @@ func (t *turn) writeMessage(o *output) {
 	w := &t.w
 	w.BeginObject()
 	w.Member("type", "message")
+	if o.again {
+		ref.ID = ""
+	}
 	w.Member("id", t.messageID(ref.ID))
 	w.Member("role", "assistant")
 	w.Member("status", "completed")
@@ -247,12 +301,12 @@ func (t *turn) messageID(id string) string {
 	return id
 }
 
-func (t *turn) writeCall(c *llmdv1.ToolCall) {
-	w := &t.w
+func (t *turn) writeCall(o *output) {
+	c, w := o.call, &t.w
 	w.BeginObject()
 	w.Member("type", "function_call")
 	// The id is optional; OpenAI refuses one of another shape.
-	if s := c.GetSignature(); s.GetFormat() == formatItemID && !t.nameless {
+	if s := c.GetSignature(); s.GetFormat() == formatItemID && !t.nameless && !o.again {
 		if id := string(s.GetData()); strings.HasPrefix(id, "fc_") && len(id) <= maxID {
 			w.Member("id", id)
 		}

@@ -10,12 +10,14 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/llmd-dev/llmd/adapters/profile"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
@@ -29,16 +31,18 @@ const (
 
 type callCmd struct {
 	Model  string   `arg:"" help:"The model: provider/model-id, or an alias. \"llmd models\" lists them."`
-	Prompt []string `arg:"" optional:"" help:"The prompt; read from standard input if it is left out or \"-\"."`
+	Prompt []string `arg:"" optional:"" help:"The prompt. What is piped into standard input stands behind it, or is the prompt if this is left out or \"-\"."`
 
 	Addr      string   `help:"Use the llmd that runs there (tcp://host:port or unix:///path) instead of one inside this command." placeholder:"ADDRESS"`
 	Config    string   `help:"Configuration file (YAML) of the llmd inside this command; default $LLMD_CONFIG, or none." type:"path" placeholder:"FILE"`
 	System    string   `help:"System prompt." placeholder:"TEXT"`
 	Image     []string `help:"Send an image too; may be repeated." type:"path" placeholder:"FILE" sep:"none"`
-	Effort    string   `help:"Reasoning effort: none, minimal, low, medium, high, xhigh or max." aliases:"thinking" enum:",none,minimal,low,medium,high,xhigh,max" default:"" placeholder:"EFFORT"`
+	Effort    effort   `help:"Reasoning effort: ${efforts}." aliases:"thinking" placeholder:"EFFORT"`
 	Summary   bool     `help:"Ask for a readable summary of the reasoning, where the provider has one."`
-	MaxTokens int32    `help:"The most tokens of the answer, reasoning included." placeholder:"N"`
+	MaxTokens *int32   `help:"The most tokens of the answer, reasoning included." placeholder:"N"`
 	JSON      bool     `help:"Print the events as JSON, one a line." name:"json"`
+
+	identityFlags
 }
 
 // Run streams one answer: text to standard output, everything about it to
@@ -48,7 +52,7 @@ func (c *callCmd) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	conn, closeAll, err := s.reach(c.Addr, c.Config)
+	conn, closeAll, err := s.reach(c.Addr, c.Config, &c.identityFlags)
 	if err != nil {
 		return err
 	}
@@ -57,7 +61,7 @@ func (c *callCmd) Run(s *session) error {
 	if c.JSON {
 		show = jsonPrinter{s.stdout}
 	}
-	return follow(s.ctx, llmdv1.NewInferenceServiceClient(conn), generation, show)
+	return unanswered(c.Addr, follow(s.ctx, llmdv1.NewInferenceServiceClient(conn), generation, show))
 }
 
 // shower prints events as they come.
@@ -133,34 +137,74 @@ func (c *callCmd) generation(stdin io.Reader) (*llmdv1.Generation, error) {
 		Model:   c.Model,
 		Context: &llmdv1.Context{SystemPrompt: c.System, Messages: []*llmdv1.Message{userMessage(content...)}},
 	}
-	if c.MaxTokens != 0 {
-		g.Config = &llmdv1.GenerationConfig{MaxOutputTokens: new(c.MaxTokens)}
-	}
-	if c.Effort != "" || c.Summary {
-		g.Reasoning = &llmdv1.ReasoningConfig{IncludeSummary: c.Summary}
-		if c.Effort != "" {
-			g.Reasoning.Effort = llmdv1.ReasoningEffort(llmdv1.ReasoningEffort_value["REASONING_EFFORT_"+strings.ToUpper(c.Effort)])
+	if c.MaxTokens != nil {
+		if *c.MaxTokens < 1 {
+			return nil, &usageError{"--max-tokens: must be at least 1"}
 		}
+		g.Config = &llmdv1.GenerationConfig{MaxOutputTokens: c.MaxTokens}
+	}
+	if c.Effort != 0 || c.Summary {
+		g.Reasoning = &llmdv1.ReasoningConfig{IncludeSummary: c.Summary, Effort: llmdv1.ReasoningEffort(c.Effort)}
 	}
 	return g, nil
 }
 
+// prompt is what the arguments say and, behind it, what is piped in. A terminal is
+// read only if there is nothing else to send.
 func (c *callCmd) prompt(stdin io.Reader) (string, error) {
-	if prompt := strings.Join(c.Prompt, " "); prompt != "" && prompt != "-" {
-		return prompt, nil
+	prompt := strings.Join(c.Prompt, " ")
+	if prompt == "-" {
+		prompt = ""
 	}
-	if len(c.Prompt) == 0 && len(c.Image) > 0 {
-		return "", nil
+	if isTerminal(stdin) && (prompt != "" || len(c.Prompt) == 0 && len(c.Image) > 0) {
+		return prompt, nil
 	}
 	text, err := io.ReadAll(io.LimitReader(stdin, maxInput))
 	if err != nil {
 		return "", err
 	}
-	prompt := strings.TrimRight(string(text), "\r\n")
-	if prompt == "" {
+	piped := strings.TrimRight(string(text), "\r\n")
+	switch {
+	case prompt != "" && piped != "":
+		return prompt + "\n\n" + piped, nil
+	case prompt+piped == "" && len(c.Image) == 0:
 		return "", &usageError{"there is no prompt: give it as an argument or on standard input"}
 	}
-	return prompt, nil
+	return prompt + piped, nil
+}
+
+// effort is a reasoning effort as the command line spells it; 0 = not given.
+type effort llmdv1.ReasoningEffort
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (e *effort) UnmarshalText(text []byte) error {
+	for _, known := range knownEfforts() {
+		if profile.EffortName(known) == string(text) {
+			*e = effort(known)
+			return nil
+		}
+	}
+	return errors.New("must be one of " + effortNames())
+}
+
+// knownEfforts are all efforts, the smallest first.
+func knownEfforts() []llmdv1.ReasoningEffort {
+	var all []llmdv1.ReasoningEffort
+	for n := range llmdv1.ReasoningEffort_name {
+		if e := llmdv1.ReasoningEffort(n); e != llmdv1.ReasoningEffort_REASONING_EFFORT_UNSPECIFIED {
+			all = append(all, e)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+func effortNames() string {
+	var names []string
+	for _, e := range knownEfforts() {
+		names = append(names, profile.EffortName(e))
+	}
+	return strings.Join(names, ", ")
 }
 
 // readImage reads a file and says what it holds, by its bytes or else its name.

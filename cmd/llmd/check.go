@@ -2,27 +2,21 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"io"
 	"strconv"
 	"text/tabwriter"
-	"time"
 
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 	"github.com/llmd-dev/llmd/internal/catalog"
 	"github.com/llmd-dev/llmd/internal/config"
 )
 
-const (
-	// liveTokens is the least that every provider allows an answer to have.
-	liveTokens = 16
-	// livePatience is how long one provider may take.
-	livePatience = 60 * time.Second
-)
+const apiFaux = "faux"
 
 type checkCmd struct {
 	Config string `help:"Configuration file (YAML); default $LLMD_CONFIG, or none." type:"path" placeholder:"FILE"`
-	Live   bool   `help:"Also make one tiny call to the first model of each configured provider. Calls cost money."`
+	Live   bool   `help:"Also make one tiny call to the first model of each provider that is ready. Calls cost money."`
+	JSON   bool   `help:"Print each provider, and each call, as a line of JSON." name:"json"`
 }
 
 // Run lists all providers. It fails if a live call does; a provider without
@@ -36,7 +30,12 @@ func (c *checkCmd) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	if err := printProviders(s.stdout, models); err != nil || !c.Live {
+	if c.JSON {
+		err = printProvidersJSON(s.stdout, models)
+	} else {
+		err = printProviders(s.stdout, models, c.Live)
+	}
+	if err != nil || !c.Live {
 		return err
 	}
 	conn, closeAll, err := s.reachFile(file)
@@ -44,59 +43,58 @@ func (c *checkCmd) Run(s *session) error {
 		return err
 	}
 	defer closeAll()
-	put(s.stdout, "\n")
-	return callEach(s, llmdv1.NewInferenceServiceClient(conn), models)
+	l := liveCheck{session: s, client: llmdv1.NewInferenceServiceClient(conn), models: models, file: file, json: c.JSON}
+	return l.run()
 }
 
-func printProviders(out io.Writer, models *catalog.Catalog) error {
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	put(t, "PROVIDER\tAPI\tMODELS\tREADY\tCREDENTIALS\tMISSING\n")
+func printProvidersJSON(out io.Writer, models *catalog.Catalog) error {
 	for _, p := range models.Providers() {
-		ready := "no"
-		if p.Configured {
-			ready = "yes"
-		}
-		count := strconv.Itoa(len(models.Models(p.ID)))
-		if p.AllowUnlisted {
-			count += "+" // and any other id
-		}
-		put(t, "%s\t%s\t%s\t%s\t%s\t%s\n", p.ID, p.API, count, ready, p.CredentialsSource, cmp.Or(p.Missing, "-"))
-	}
-	return t.Flush()
-}
-
-// callEach calls the first model of each configured provider that lists any.
-func callEach(s *session, client llmdv1.InferenceServiceClient, models *catalog.Catalog) error {
-	failed := 0
-	for _, p := range models.Providers() {
-		listed := models.Models(p.ID)
-		if !p.Configured || len(listed) == 0 {
-			continue
-		}
-		began := time.Now()
-		err := callOnce(s.ctx, client, listed[0].Name())
-		if s.ctx.Err() != nil {
-			return exitCodeError(exitInterrupted)
-		}
-		result := "ok"
+		line, err := jsonLine(p.Message())
 		if err != nil {
-			result, failed = describe(err), failed+1
+			return err
 		}
-		put(s.stdout, "%s: %s (%s)\n", listed[0].Name(), result, time.Since(began).Round(time.Millisecond))
-	}
-	if failed > 0 {
-		return exitCodeError(exitError)
+		if _, err := out.Write(line); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-func callOnce(ctx context.Context, client llmdv1.InferenceServiceClient, model string) error {
-	ctx, cancel := context.WithTimeout(ctx, livePatience)
-	defer cancel()
-	_, err := client.Complete(ctx, &llmdv1.CompleteRequest{Generation: &llmdv1.Generation{
-		Model:   model,
-		Context: &llmdv1.Context{Messages: []*llmdv1.Message{userMessage(userText("Say hello."))}},
-		Config:  &llmdv1.GenerationConfig{MaxOutputTokens: new(int32(liveTokens))},
-	}})
-	return err
+const noKeyNeeded = "no key needed"
+
+func printProviders(out io.Writer, models *catalog.Catalog, live bool) error {
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	put(t, "PROVIDER\tAPI\tMODELS\tREADY\tCREDENTIALS\tMISSING\n")
+	others, keyless := false, false
+	for _, p := range models.Providers() {
+		count := strconv.Itoa(len(models.Models(p.ID)))
+		if p.AllowUnlisted {
+			count, others = count+"+", true
+		}
+		ready := readiness(p)
+		keyless = keyless || ready == noKeyNeeded
+		put(t, "%s\t%s\t%s\t%s\t%s\t%s\n", p.ID, p.API, count, ready, p.CredentialsSource, cmp.Or(p.Missing, "-"))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if others {
+		put(out, "+: any other model id is accepted, too\n")
+	}
+	if keyless && !live {
+		put(out, "%s: whether anything runs there only a call can tell: --live makes one\n", noKeyNeeded)
+	}
+	return nil
+}
+
+// readiness is what can be known without a call. Where no key is needed, that is
+// nothing, but for the built-in provider, which is always there.
+func readiness(p *catalog.Provider) string {
+	switch {
+	case !p.Configured:
+		return "no"
+	case p.API != apiFaux && p.CredentialsSource == catalog.NotNeeded:
+		return noKeyNeeded
+	}
+	return "yes"
 }

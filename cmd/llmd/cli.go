@@ -28,6 +28,8 @@ type cli struct {
 	Check   checkCmd   `cmd:"" help:"List providers, where their credentials come from and what is missing."`
 	Health  healthCmd  `cmd:"" help:"Ask a running server how it is; exit code 0 if it serves, 1 if not."`
 	Version versionCmd `cmd:"" help:"Print the version."`
+
+	ShowVersion kong.VersionFlag `name:"version" help:"Print the version."`
 }
 
 // session is what commands work with: the process, or a test's stand-in for it.
@@ -54,13 +56,22 @@ func run(s *session, args []string) int {
 	var c cli
 	code := -1
 	parser, err := kong.New(&c, kong.Name("llmd"), kong.Description("Every large language model through one gRPC contract."),
-		kong.Writers(s.stdout, s.stderr), kong.Exit(func(n int) { code = n }), kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+		kong.Writers(s.stdout, s.stderr), kong.Exit(func(n int) { code = n }), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Vars{"version": "llmd " + version(), "efforts": effortNames()})
 	if err != nil {
 		put(s.stderr, "llmd: %v\n", err)
 		return exitError
 	}
+	switch {
+	case len(args) == 0: // the usage is the error message
+		parser.Stdout = s.stderr
+		_, _ = parser.Parse([]string{"--help"})
+		return exitUsage
+	case args[0] == "help":
+		args = append(args[1:len(args):len(args)], "--help")
+	}
 	parsed, err := parser.Parse(args)
-	if code >= 0 { // --help
+	if code >= 0 { // --help or --version
 		return code
 	}
 	if err != nil {

@@ -192,7 +192,7 @@ func TestPagesShowTheExamples(t *testing.T) {
 
 // TestLinks: what the pages point at in this repository is there.
 func TestLinks(t *testing.T) {
-	for _, page := range []string{"README.md", "docs/configuration.md", "docs/errors.md", "docs/events.md"} {
+	for _, page := range []string{"README.md", "docs/configuration.md", "docs/errors.md", "docs/events.md", "docs/catalogue.md", "docs/security.md", "SECURITY.md"} {
 		for _, link := range regexp.MustCompile(`\]\(([^)#:]+)\)`).FindAllStringSubmatch(readPage(t, page), -1) {
 			if _, err := os.Stat(filepath.Join(root, filepath.Dir(page), link[1])); err != nil {
 				t.Errorf("%s: %v", page, err)
@@ -208,7 +208,7 @@ func TestErrorsPage(t *testing.T) {
 	for _, m := range regexp.MustCompile("(?m)^\\| `([A-Z_]+)` \\| ([A-Z_]+) \\|").FindAllStringSubmatch(page, -1) {
 		listed[m[1]] = m[2]
 	}
-	known := reasonsIn(t, "service/errors.go", "adapters/errors.go")
+	known := reasonsIn(t, "service/errors.go", "adapters/errors.go", "interceptors/refusal.go")
 	for reason := range listed {
 		if !slices.Contains(known, reason) {
 			t.Errorf("docs/errors.md has %s, which the code has not", reason)
@@ -251,7 +251,7 @@ func reasonsIn(t *testing.T, files ...string) []string {
 				return true
 			}
 			text, err := strconv.Unquote(lit.Value)
-			if err == nil && regexp.MustCompile(`^[A-Z]+(_[A-Z]+)+$|^(CANCELLED|INTERNAL|DISABLED)$`).MatchString(text) {
+			if err == nil && regexp.MustCompile(`^[A-Z]+(_[A-Z]+)+$|^(CANCELLED|INTERNAL|DISABLED|UNAUTHENTICATED)$`).MatchString(text) {
 				all = append(all, text)
 			}
 			return true

@@ -2,8 +2,11 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
 
@@ -20,6 +23,26 @@ func describe(err error) string {
 		return reason + ": " + st.Message()
 	}
 	return st.Code().String() + ": " + st.Message()
+}
+
+// unanswered puts an error of a call to an llmd elsewhere into plainer words where
+// nobody answered there at all. Others stay as they are.
+func unanswered(address string, err error) error {
+	st, ok := status.FromError(err)
+	if address == "" || !ok || reasonOf(st) != "" {
+		return err
+	}
+	if st.Code() == codes.DeadlineExceeded {
+		return fmt.Errorf("no llmd answers at %s in time", address)
+	}
+	// What grpc-go says of connections that were not made.
+	for _, begin := range []string{"connection error: desc = ", "name resolver error: "} {
+		if cause, ok := strings.CutPrefix(st.Message(), begin); ok && st.Code() == codes.Unavailable {
+			cause = strings.TrimPrefix(strings.Trim(cause, `"`), "transport: Error while dialing: ")
+			return fmt.Errorf("no llmd answers at %s (is \"llmd serve\" running?): %s", address, cause)
+		}
+	}
+	return err
 }
 
 // reasonOf is the reason in a status, empty if it has none.

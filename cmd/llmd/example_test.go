@@ -119,7 +119,7 @@ func Example_arguments() {
 	stream, err := llmdv1.NewInferenceServiceClient(conn).Stream(context.Background(), &llmdv1.StreamRequest{Generation: &llmdv1.Generation{
 		Model: "faux/echo",
 		Context: &llmdv1.Context{Messages: []*llmdv1.Message{userMessage(userText(
-			`faux: {"tool_call": {"name": "save", "arguments": {"path": "/tmp/notes", "lines": [1, 22]}}, "chunk": 9}`))}},
+			`faux: {"tool_call": {"name": "save", "arguments": {"path": "/tmp/notes", "lines": [1, 22]}}, "chunk": 9, "delay_ms": 100}`))}},
 	}})
 	var args arguments
 	for err == nil {

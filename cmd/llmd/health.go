@@ -14,6 +14,8 @@ type healthCmd struct {
 	Config  string        `help:"Configuration file (YAML) to find that address; default $LLMD_CONFIG, or none." type:"path" placeholder:"FILE"`
 	Service string        `help:"Ask for one service, such as llmd.v1.InferenceService." placeholder:"NAME"`
 	Timeout time.Duration `help:"How long the answer may take." default:"5s"`
+
+	identityFlags
 }
 
 // Run asks grpc.health.v1, for probes of containers without grpcurl.
@@ -26,7 +28,11 @@ func (c *healthCmd) Run(s *session) error {
 		}
 		address = file.Server.Listen[0].String()
 	}
-	conn, err := dial(address)
+	options, err := c.options(address)
+	if err != nil {
+		return err
+	}
+	conn, err := dial(address, options...)
 	if err != nil {
 		return err
 	}
@@ -35,7 +41,7 @@ func (c *healthCmd) Run(s *session) error {
 	defer cancel()
 	answer, err := healthv1.NewHealthClient(conn).Check(ctx, &healthv1.HealthCheckRequest{Service: c.Service})
 	if err != nil {
-		return err
+		return unanswered(address, err)
 	}
 	put(s.stdout, "%s\n", answer.GetStatus())
 	if answer.GetStatus() != healthv1.HealthCheckResponse_SERVING {

@@ -33,7 +33,7 @@ func TestModels(t *testing.T) {
 	if code != exitOK || strings.Contains(out, "faux/") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
-	inOrder(t, out, "anthropic/claude-opus-4-6 ", "$5, $25")
+	inOrder(t, out, "ALIASES\n", "anthropic/claude-haiku-4-5-20251001 ", "claude-haiku-4-5\n", "anthropic/claude-opus-4-6 ", "$5, $25")
 	c := newCommand(t.Context(), "", "ANTHROPIC_API_KEY", "k")
 	c.run("models")
 	inOrder(t, c.out.String(), "anthropic/claude-", "faux/agent")
@@ -79,6 +79,8 @@ providers:
 		"faux":   "faux faux 8 yes not needed -",
 		"groq":   "no none set GROQ_API_KEY in the environment, or api_key",
 		"openai": "yes environment OPENAI_API_KEY -",
+		"ollama": "ollama openai-completions 0+ no key needed not needed -",
+		"azure":  "or api_key; set AZURE_OPENAI_BASE_URL or AZURE_OPENAI_RESOURCE_NAME in the environment, or base_url",
 	} {
 		if got := row(out, provider); !strings.HasSuffix(got, want) {
 			t.Errorf("%s: %q, want %q at the end", provider, got, want)
@@ -87,7 +89,53 @@ providers:
 	if strings.Contains(out, "secret") {
 		t.Error("a key is shown")
 	}
+	inOrder(t, out, "zai", "\n+: any other model id is accepted", "\nno key needed: ")
 }
+
+func TestCheckJSON(t *testing.T) {
+	c := newCommand(t.Context(), "", "OPENAI_API_KEY", "sk-secret")
+	if code := c.run("check", "--json"); code != exitOK {
+		t.Fatalf("exit code %d\n%s", code, c.err.String())
+	}
+	ready := map[string]bool{}
+	for line := range strings.Lines(c.out.String()) {
+		var p llmdv1.Provider
+		if err := protojson.Unmarshal([]byte(line), &p); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		ready[p.GetId()] = p.GetConfigured()
+	}
+	if !ready["openai"] || !ready["faux"] || ready["groq"] || len(ready) < 20 || strings.Contains(c.out.String(), "secret") {
+		t.Errorf("%v", ready)
+	}
+}
+
+// Where no model is known, a call for one that is not there shows whether anything
+// answers. Built-in engines need not; one that the file names must.
+func TestCheckLiveEngine(t *testing.T) {
+	engine := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = w.Write([]byte(`{"error":{"message":"model \"llmd-check\" not found","type":"not_found_error"}}`))
+	}))
+	defer engine.Close()
+	text := func(url string) string {
+		return writeFile(t, "llmd.yaml", "providers:\n"+noEngines+"  - {id: ollama, base_url: '"+url+"/v1'}\n")
+	}
+	code, out, errs := llmd(t, "check", "--live", "--json", "--config", text(engine.URL))
+	if code != exitOK {
+		t.Errorf("exit code %d\n%s", code, errs)
+	}
+	inOrder(t, out, `{"model":"faux/agent","ok":true,`, `{"model":"ollama","ok":true,"result":"answers; no model is known that could be called","durationMs":`)
+	engine.Close()
+	code, out, _ = llmd(t, "check", "--live", "--config", text(engine.URL))
+	if code != exitError {
+		t.Errorf("exit code %d", code)
+	}
+	inOrder(t, out, "\nollama: nothing answers at "+engine.URL+"/v1 (")
+}
+
+// noEngines keeps live checks off what may run on the machine of whoever tests.
+const noEngines = "  - {id: llamacpp, disabled: true}\n  - {id: lmstudio, disabled: true}\n  - {id: sglang, disabled: true}\n  - {id: vllm, disabled: true}\n"
 
 // A live check calls what is configured, and fails if one of the calls does.
 func TestCheckLive(t *testing.T) {
@@ -98,7 +146,7 @@ func TestCheckLive(t *testing.T) {
 		_, _ = w.Write([]byte(`{"error":{"message":"Incorrect API key provided","code":"invalid_api_key"}}`))
 	}))
 	defer bad.Close()
-	text := "providers:\n  - {id: good, api: openai-completions, base_url: " + good.URL + "/v1, models: [{id: m1}]}\n"
+	text := "providers:\n  - {id: ollama, disabled: true}\n" + noEngines + "  - {id: good, api: openai-completions, base_url: " + good.URL + "/v1, models: [{id: m1}]}\n"
 	code, out, errs := llmd(t, "check", "--live", "--config", writeFile(t, "llmd.yaml", text))
 	if code != exitOK {
 		t.Errorf("exit code %d\n%s%s", code, out, errs)
@@ -126,7 +174,8 @@ func TestHealth(t *testing.T) {
 	if code, _, errs := llmd(t, "health", "--addr", at, "--service", "no.such.Service"); code != exitError || !strings.Contains(errs, "NotFound") {
 		t.Errorf("unknown service: exit code %d\n%s", code, errs)
 	}
-	if code, out, errs := llmd(t, "health", "--addr", "127.0.0.1:1", "--timeout", "2s"); code != exitError || out != "" || errs == "" {
+	if code, out, errs := llmd(t, "health", "--addr", "127.0.0.1:1", "--timeout", "2s"); code != exitError || out != "" ||
+		!strings.HasPrefix(errs, `llmd: no llmd answers at 127.0.0.1:1 (is "llmd serve" running?): `) {
 		t.Errorf("nobody there: exit code %d\n%s%s", code, out, errs)
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"io"
 	"strings"
 	"text/tabwriter"
@@ -24,9 +25,8 @@ func (c *modelsCmd) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	if _, ok := models.Provider(c.Provider); c.Provider != "" && !ok {
-		_, _, err := models.Resolve(c.Provider + "/")
-		return &usageError{"--provider: " + err.Error()}
+	if err := models.KnowsProvider(c.Provider); c.Provider != "" && err != nil {
+		return &usageError{"--provider: " + strings.TrimPrefix(err.Error(), "catalog: ")}
 	}
 	var listed []*profile.Model
 	hidden := 0
@@ -74,10 +74,10 @@ func printModelsJSON(out io.Writer, models []*profile.Model) error {
 
 func printModels(out io.Writer, models []*profile.Model) error {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	put(t, "MODEL\tAPI\tCONTEXT\tOUTPUT\tINPUT\tUSD/MTOK IN, OUT\tEFFORTS\n")
+	put(t, "MODEL\tAPI\tCONTEXT\tOUTPUT\tINPUT\tUSD/MTOK IN, OUT\tEFFORTS\tALIASES\n")
 	for _, m := range models {
-		put(t, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n",
-			m.Name(), m.API, m.ContextWindow, m.MaxOutput, inputs(m), prices(m.Pricing), efforts(m))
+		put(t, "%s\t%s\t%d\t%d\t%s\t%s\t%s\t%s\n",
+			m.Name(), m.API, m.ContextWindow, m.MaxOutput, inputs(m), prices(m.Pricing), efforts(m), cmp.Or(strings.Join(m.Aliases, ","), "-"))
 	}
 	return t.Flush()
 }

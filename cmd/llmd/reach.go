@@ -28,10 +28,7 @@ func dial(address string, options ...grpc.DialOption) (*grpc.ClientConn, error) 
 	switch {
 	case strings.HasPrefix(address, "unix://"), strings.HasPrefix(address, "passthrough:"), strings.HasPrefix(address, "dns:"):
 	default:
-		if !strings.Contains(address, "://") {
-			address = "tcp://" + address
-		}
-		a, err := config.ParseAddress(address)
+		a, err := config.ParseAddress(withScheme(address))
 		if err != nil {
 			return nil, &usageError{"--addr: " + err.Error()}
 		}
@@ -44,11 +41,23 @@ func dial(address string, options ...grpc.DialOption) (*grpc.ClientConn, error) 
 	return grpc.NewClient(target, options...)
 }
 
+// withScheme takes host:port for tcp://host:port.
+func withScheme(address string) string {
+	if strings.Contains(address, "://") {
+		return address
+	}
+	return "tcp://" + address
+}
+
 // reach connects to the llmd at an address or, if that is empty, to one with this
 // configuration that runs inside the process. Close ends both.
-func (s *session) reach(address, configPath string) (conn *grpc.ClientConn, closeAll func(), err error) {
+func (s *session) reach(address, configPath string, who *identityFlags) (conn *grpc.ClientConn, closeAll func(), err error) {
 	if address != "" {
-		if conn, err = dial(address); err != nil {
+		options, err := who.options(address)
+		if err != nil {
+			return nil, nil, err
+		}
+		if conn, err = dial(address, options...); err != nil {
 			return nil, nil, err
 		}
 		return conn, func() { _ = conn.Close() }, nil
@@ -63,7 +72,7 @@ func (s *session) reach(address, configPath string) (conn *grpc.ClientConn, clos
 // reachFile runs an llmd inside the process and connects to it through memory: no
 // port is opened, and nobody else can call it.
 func (s *session) reachFile(file *config.File) (conn *grpc.ClientConn, closeAll func(), err error) {
-	file.Server.Listen = nil
+	file.Server.Listen, file.Server.TLS, file.Server.Auth = nil, config.TLS{}, config.Auth{}
 	pipe := bufconn.Listen(pipeBytes)
 	stop, err := s.start(s.ctx, file, pipe)
 	if err != nil {

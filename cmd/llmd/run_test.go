@@ -105,13 +105,19 @@ func TestUsage(t *testing.T) {
 		{"--help", 0, "Every large language model through one gRPC contract."},
 		{"call --help", 0, "--max-tokens=N"},
 		{"version", 0, "llmd "},
-		{"", 2, "llmd: "},
+		{"--version", 0, "llmd "},
+		{"help", 0, "Usage: llmd <command>"},
+		{"help call", 0, "--max-tokens=N"},
+		{"help nosuch", 2, "llmd: unexpected argument nosuch"},
+		{"", 2, "Usage: llmd <command>"},
 		{"serv", 2, "llmd: "},
 		{"serve --port 1", 2, "llmd: "},
 		{"call", 2, "llmd: "},
-		{"call --effort silly faux/echo hi", 2, "llmd: --effort"},
+		{"call --effort silly faux/echo hi", 2, "llmd: --effort: must be one of none, minimal, low, medium, high, xhigh, max\n"},
+		{"call --effort= faux/echo hi", 2, "llmd: --effort: must be one of none, minimal"},
+		{"call --max-tokens 0 faux/echo hi", 2, "llmd: --max-tokens: must be at least 1"},
 		{"call --max-tokens many faux/echo hi", 2, "llmd: --max-tokens"},
-		{"call --addr http://127.0.0.1:1 faux/echo hi", 2, "llmd: --addr: must be tcp://host:port or unix:///path"},
+		{"call --addr http://127.0.0.1:1 faux/echo hi", 2, `llmd: --addr: "http://127.0.0.1:1" must be tcp://host:port or unix:///path`},
 		{"models --provider antropic", 2, "did you mean anthropic?"},
 	} {
 		code, out, errs := llmd(t, strings.Fields(tt.args)...)
@@ -128,9 +134,9 @@ func TestUsage(t *testing.T) {
 func TestConfigurationMistakes(t *testing.T) {
 	for _, tt := range []struct{ text, where string }{
 		{"server:\n  lisen: tcp://127.0.0.1:1\n", ":2: server.lisen: unknown key"},
-		{"server:\n  listen: http://127.0.0.1\n", ":2: server.listen: must be tcp://host:port or unix:///path"},
+		{"server:\n  listen: http://127.0.0.1\n", `:2: server.listen: "http://127.0.0.1" must be tcp://host:port or unix:///path`},
 		{"providers:\n  - id: lab\n    api: openai-completions\n    base_url: ftp://x\n", ":4: providers[0].base_url: must begin with http:// or https://"},
-		{"# none yet\nproviders:\n  - id: lab\n", ":3: providers[lab].api: is missing"},
+		{"# none yet\nproviders:\n  - id: lab\n", ":3: providers[0].api: is missing"},
 		{"providers:\n  - {id: openai, api_key: '${NO_SUCH_KEY}'}\n", ":2: providers[0].api_key: environment variable NO_SUCH_KEY is not set"},
 	} {
 		path := writeFile(t, "llmd.yaml", tt.text)

@@ -14,7 +14,8 @@ type serveCmd struct {
 	Config string `help:"Configuration file (YAML); default $LLMD_CONFIG, or none." type:"path" placeholder:"FILE"`
 }
 
-// Run serves until SIGTERM or SIGINT; a second one ends at once.
+// Run serves until SIGTERM or SIGINT; a second one ends at once, with exit code 130.
+// SIGHUP, or a change of the configuration's files, reloads providers and models.
 func (c *serveCmd) Run(s *session) error {
 	file, err := config.Load(c.Config, s.env)
 	if err != nil {
@@ -24,6 +25,7 @@ func (c *serveCmd) Run(s *session) error {
 	if err != nil {
 		return err
 	}
+	app.Follow = true
 	var listeners []net.Listener
 	for _, a := range file.Server.Listen {
 		l, err := server.Listen(s.ctx, a)
@@ -48,5 +50,13 @@ func (c *serveCmd) Run(s *session) error {
 		case <-served:
 		}
 	}()
-	return app.Serve(s.ctx, listeners, stopNow)
+	if err := app.Serve(s.ctx, listeners, stopNow); err != nil {
+		return err
+	}
+	select {
+	case <-stopNow:
+		return exitCodeError(exitInterrupted) // what was running was not let finish
+	default:
+		return nil
+	}
 }

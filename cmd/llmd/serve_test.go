@@ -92,7 +92,7 @@ func TestServe(t *testing.T) {
 	if got := textOf(f.terminal.GetDone().GetMessage().GetContent()[0]); got != strings.Repeat("word ", 10) {
 		t.Errorf("%q", got)
 	}
-	if got := <-code; got != exitOK {
+	if got := <-code; got != exitOK || !strings.HasSuffix(c.err.String(), "msg=stopped\n") {
 		t.Errorf("exit code %d\n%s", got, c.err.String())
 	}
 }
@@ -105,7 +105,8 @@ func TestServeWhereSomebodyIs(t *testing.T) {
 	go func() { code <- first.run("serve") }()
 	taken := addresses(t, &first.err, 1)[0]
 	second := newCommand(t.Context(), "", "LLMD_LISTEN", "tcp://127.0.0.1:0,"+taken)
-	if code := second.run("serve"); code != exitError || !strings.Contains(second.err.String(), "llmd: listen on "+taken) {
+	if code := second.run("serve"); code != exitError ||
+		!strings.HasPrefix(second.err.String(), "llmd: listen on "+taken+": bind: address already in use") || strings.Count(second.err.String(), "listen") != 1 {
 		t.Errorf("exit code %d\n%s", code, second.err.String())
 	}
 	stop()
@@ -198,8 +199,10 @@ func TestProcess(t *testing.T) {
 				break
 			}
 			select {
-			case <-code:
-				done = true
+			case got := <-code:
+				if done = true; got != exitInterrupted || !strings.HasSuffix(log.String(), "msg=stopped\n") {
+					t.Errorf("exit code %d\n%s", got, log.String())
+				}
 			case <-time.After(50 * time.Millisecond):
 			}
 		}

@@ -20,15 +20,20 @@ type style struct {
 	color bool
 }
 
+// isTerminal: an input or output is a terminal, or a device such as /dev/null.
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&fs.ModeCharDevice != 0
+}
+
 // styleOf finds out what an output is. NO_COLOR (https://no-color.org) switches
 // colours off.
 func styleOf(w io.Writer, env config.Env) style {
-	f, ok := w.(*os.File)
-	if !ok {
-		return style{}
-	}
-	info, err := f.Stat()
-	tty := err == nil && info.Mode()&fs.ModeCharDevice != 0
+	tty := isTerminal(w)
 	noColor, _ := env("NO_COLOR")
 	term, _ := env("TERM")
 	return style{tty: tty && term != "dumb", color: tty && noColor == "" && term != "dumb"}

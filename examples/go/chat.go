@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/llmd-dev/llmd/accumulate"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
@@ -74,6 +75,8 @@ func (c *chat) request(model string) *llmdv1.StreamRequest {
 	return &llmdv1.StreamRequest{
 		RequestId:  rand.Text(),
 		Generation: &llmdv1.Generation{Model: model, Context: c.context},
+		// With a deadline, the partial arrives this long before it.
+		Options: &llmdv1.StreamOptions{DeadlineMargin: durationpb.New(time.Second)},
 	}
 }
 
@@ -81,7 +84,7 @@ func (c *chat) request(model string) *llmdv1.StreamRequest {
 // conversation, whole or not.
 func (c *chat) answer(model string) error {
 	ctx := context.Background()
-	if c.deadline > 0 { // llmd ends the answer a little before it, so that the partial arrives
+	if c.deadline > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, c.deadline)
 		defer cancel()

@@ -50,12 +50,13 @@ class Chat:
 
     def request(self, model: str) -> llmd.StreamRequest:
         generation = llmd.Generation(model=model, context=self.context)
-        return llmd.StreamRequest(request_id=str(uuid.uuid4()), generation=generation)
+        # With a deadline, the partial arrives this long before it.
+        options = llmd.StreamOptions(deadline_margin=Duration(seconds=1))
+        return llmd.StreamRequest(request_id=str(uuid.uuid4()), generation=generation, options=options)
 
     async def answer(self, model: str) -> content.AssistantMessage:
         """Streams an answer to the terminal and appends it to the conversation, whole or not."""
         request = self.request(model)
-        # With a deadline llmd ends the answer a little before it, so that the partial arrives.
         call = self.stub.Stream(request, timeout=self.deadline)
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, lambda: asyncio.ensure_future(self.abort(request.request_id)))

@@ -66,8 +66,8 @@ func TestListModels(t *testing.T) {
 	if got := slices.Concat(l.pages(t, "groq", 2)...); len(groq) == 0 || !slices.Equal(got, groq) {
 		t.Errorf("of groq: %v, want %v", got, groq)
 	}
-	if got := slices.Concat(l.pages(t, "nobody", 2)...); len(got) != 0 {
-		t.Errorf("of nobody: %v", got)
+	if _, err := l.models.ListModels(limited(t), &llmdv1.ListModelsRequest{Provider: "nobody"}); harness.ReasonOf(err) != "PROVIDER_NOT_FOUND" {
+		t.Errorf("of nobody: %v", err)
 	}
 	// Every name that is listed can be asked for.
 	for i, name := range whole {

@@ -81,7 +81,7 @@ func sharedDir(t *testing.T, parts ...string) string {
 		if os.Getenv("CI") == "true" {
 			t.Fatalf("../shared is required in CI: %v", err)
 		}
-		t.Skip("../shared is not here: recordings live beside the checkout, not in it")
+		t.Skip("../shared is absent: the recordings live beside the checkout")
 	}
 	return dir
 }

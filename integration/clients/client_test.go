@@ -74,8 +74,7 @@ func (c *client) runAt(t *testing.T, address string, args ...string) *result {
 	}
 	err := cmd.Run()
 	r := &result{out: out.String(), err: strings.TrimPrefix(stderr.String(), "NOTE: Picked up JDK_JAVA_OPTIONS: "+quickJava+"\n")}
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		r.code = exit.ExitCode()
 	} else if err != nil {
 		t.Fatalf("%v\n%s", err, r.err)

@@ -16,6 +16,7 @@ const root = "../.."
 
 // TestClients runs every scenario with every client.
 func TestClients(t *testing.T) {
+	onlyWhenAsked(t)
 	s := serve(t)
 	m := &matrix{scenarios: []string{"stubs generated"}, cells: map[string]string{}}
 	t.Run("languages", func(t *testing.T) {
@@ -31,6 +32,14 @@ func TestClients(t *testing.T) {
 		m.scenarios = append(m.scenarios, sc.name)
 	}
 	m.report(t)
+}
+
+// onlyWhenAsked skips what installs and builds things for minutes.
+func onlyWhenAsked(t *testing.T) {
+	t.Helper()
+	if os.Getenv("LLMD_CLIENTS") == "" {
+		t.Skip("builds clients in many languages: run make clients")
+	}
 }
 
 func runLanguage(t *testing.T, s *server, m *matrix, l *build.Language) {

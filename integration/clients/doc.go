@@ -6,5 +6,7 @@
 // saved, is compared with what the script of the answer says. A second server plays
 // the golden vectors of proto/vectors as real streams.
 //
-// A language whose tools are not here is skipped, except with CI=true.
+// The tests run when they are asked for, by `make clients`: the first time they
+// install and build for minutes, in the user's cache. A language whose tools are not
+// here is skipped, except with CI=true.
 package clients

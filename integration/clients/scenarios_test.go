@@ -73,13 +73,14 @@ func thinking(t *testing.T, c *client) {
 
 const city = "Zürich \"👋\" \\ \n東"
 
+// callScript is a call whose deltas come apart: llmd merges those that wait.
 func callScript(t *testing.T) string {
 	t.Helper()
 	name, err := json.Marshal(city)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return `faux: [{"text": "Let me look."}, {"tool_call": {"name": "weather", "arguments": {"city": ` + string(name) + `}}}]`
+	return `faux: [{"text": "Let me look."}, {"tool_call": {"name": "weather", "arguments": {"city": ` + string(name) + `}}, "delay_ms": 50}]`
 }
 
 // toolCall: the client parses the arguments with its language's own JSON parser
@@ -103,7 +104,7 @@ func toolCall(t *testing.T, c *client) {
 			seen = append(seen, known.City)
 		}
 	}
-	if len(seen) < 4 || seen[len(seen)-1] != city {
+	if len(seen) < 3 || seen[len(seen)-1] != city {
 		t.Errorf("the city grew like this: %q\n%s", seen, r.err)
 	}
 }
@@ -169,7 +170,7 @@ func cancel(t *testing.T, c *client) {
 }
 
 func deadline(t *testing.T, c *client) {
-	r := c.run(t, "--deadline", "4", "ask", "faux/echo", countdown)
+	r := c.run(t, "--deadline", "5", "ask", "faux/echo", countdown)
 	want(t, "exit code", r.code, 1)
 	m := r.last(t)
 	want(t, "stop reason", m.GetStopReason(), llmdv1.StopReason_STOP_REASON_ABORTED)

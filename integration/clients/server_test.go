@@ -46,13 +46,7 @@ func serve(t *testing.T) *server {
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, root+"/cmd/llmd").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	// A socket's path is short; that of a test's folder may not be.
-	short, err := os.MkdirTemp("", "llmd")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(short) })
-	socket := filepath.Join(short, "s")
+	socket := filepath.Join(t.TempDir(), "s") // its path may not be long
 	config := filepath.Join(dir, "llmd.yaml")
 	text := "server:\n  instance: clients\n  listen: [\"tcp://127.0.0.1:0\", \"unix://" + socket + "\"]\n  drain_timeout: 2s\n"
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {

@@ -193,8 +193,18 @@ var kinds = []struct {
 	name   string
 	weight int
 }{
-	{"none", 30}, {"ends", 8}, {"ends inside a frame", 6}, {"reset", 6}, {"error frame", 8}, {"garbage", 6}, {"cancel", 9}, {"abort", 8},
-	{"gzip", 5}, {"overloaded first", 5}, {"slow reader", 4}, {"two readers", 5},
+	{"none", 30},
+	{"ends", 8},
+	{"ends inside a frame", 6},
+	{"reset", 6},
+	{"error frame", 8},
+	{"garbage", 6},
+	{"cancel", 9},
+	{"abort", 8},
+	{"gzip", 5},
+	{"overloaded first", 5},
+	{"slow reader", 4},
+	{"two readers", 5},
 }
 
 func (s *load1) pick() string {
@@ -208,7 +218,7 @@ func (s *load1) pick() string {
 }
 
 func (s *load1) run(wires []*Wire) {
-	s.rnd = rand.New(rand.NewPCG(s.seed, 1)) //nolint:gosec // a seed that repeats is the point
+	s.rnd = rand.New(rand.NewPCG(s.seed, 1))
 	s.wire = wires[s.rnd.IntN(len(wires))]
 	s.answer = Answer{ID: fmt.Sprint("a", s.seed), Thinking: s.text(20), Text: append(s.text(60), "end"), In: s.rnd.IntN(1000), Out: 1 + s.rnd.IntN(1000)}
 	if s.rnd.IntN(2) == 0 {
@@ -219,7 +229,7 @@ func (s *load1) run(wires []*Wire) {
 	s.fault = s.pick()
 	pace := s.rnd.IntN(3)
 	seed := s.rnd.Uint64()
-	script := s.player.Add(func(e *Exchange) bool { return s.play(e, pace, rand.New(rand.NewPCG(seed, 2))) }) //nolint:gosec // as above
+	script := s.player.Add(func(e *Exchange) bool { return s.play(e, pace, rand.New(rand.NewPCG(seed, 2))) })
 	defer s.player.Forget(script)
 	req := request(s.wire, script, fmt.Sprint("load-", s.seed))
 	if s.fault == "overloaded first" {
@@ -364,6 +374,12 @@ func (s *load1) whole(o *harness.Outcome) {
 		}
 	}
 	u := o.Message.GetUsage()
+	if late := s.wire.API == "openai-completions" || s.wire.API == "bedrock-converse-stream"; late && u == nil {
+		// Usage that follows the marker is waited for, but not for ever, and the
+		// provider played here runs on the same busy machine.
+		s.y.add("late usage")
+		return
+	}
 	if cut := s.cut < len(s.frames) && s.fault != "none" && s.fault != "gzip"; !cut && (u.GetInputTokens() != int32(s.answer.In) || u.GetOutputTokens() != int32(s.answer.Out)) {
 		s.errorf("usage %v, want %d and %d", u, s.answer.In, s.answer.Out)
 	}

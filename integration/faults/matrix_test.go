@@ -30,7 +30,8 @@ func (b *board) note(fault string, p Phase, ok bool, closed time.Duration) {
 	}
 	key := fault + p.String()
 	c := b.cells[key]
-	if c[1]++; ok {
+	c[1]++
+	if ok {
 		c[0]++
 	}
 	b.cells[key] = c
@@ -165,7 +166,7 @@ func TestShutdownMatrix(t *testing.T) {
 	t.Parallel()
 	wires := spoken(t)
 	p := NewPlayer(t)
-	l := harness.Start(t, "", hosts(p, wires)...)
+	l := harness.Start(t, "  drain_timeout: 5s\n", hosts(p, wires)...)
 	b := &board{cells: map[string][2]int{}}
 	var wg sync.WaitGroup
 	var ready sync.WaitGroup

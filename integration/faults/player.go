@@ -107,7 +107,7 @@ func (p *Player) accept() {
 	}
 }
 
-var keyPattern = regexp.MustCompile(`faultkey[0-9]{8}x`)
+var keyPattern = regexp.MustCompile(`faultkey\d{8}x`)
 
 func (p *Player) serve(c net.Conn) {
 	defer func() {
@@ -126,12 +126,12 @@ func (p *Player) serve(c net.Conn) {
 		if err != nil {
 			return
 		}
-		v, ok := p.scripts.Load(string(keyPattern.Find(text)))
+		v, _ := p.scripts.Load(string(keyPattern.Find(text)))
+		s, ok := v.(*Script)
 		if !ok {
 			_, _ = io.WriteString(c, "HTTP/1.1 418 No such script\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
 			return
 		}
-		s := v.(*Script) //nolint:forcetypeassert // scripts are all that is stored
 		n := s.Requests.Add(1)
 		e := &Exchange{Script: s, Number: int(n), Request: req, conn: c, gone: make(chan struct{})}
 		idle := make(chan struct{})
@@ -218,7 +218,9 @@ func (e *Exchange) End() bool {
 
 // Reset closes the connection with RST.
 func (e *Exchange) Reset() bool {
-	_ = e.conn.(*net.TCPConn).SetLinger(0) //nolint:forcetypeassert // the listener is TCP
+	if c, ok := e.conn.(*net.TCPConn); ok {
+		_ = c.SetLinger(0)
+	}
 	return false
 }
 

@@ -33,11 +33,13 @@ func (p Phase) sent(w *Wire, frames []Frame) int {
 	for i, f := range frames {
 		switch f.Kind {
 		case Text:
-			if texts++; p == inText && texts == 3 {
+			texts++
+			if p == inText && texts == 3 {
 				return i + 1
 			}
 		case ToolCall:
-			if tools++; p == inTool && (tools == 3 || !w.Fragments) {
+			tools++
+			if p == inTool && (tools == 3 || !w.Fragments) {
 				return i + 1
 			}
 		}
@@ -64,10 +66,10 @@ var (
 // broken is the end of an answer that the provider broke: a status before the
 // commit point, an error event after it, and nothing at all after the marker.
 func broken(p Phase, before, after []string) want {
-	switch p {
-	case beforeHeaders, beforeFrame:
+	switch {
+	case p < inText:
 		return want{code: codes.Unavailable, reasons: before}
-	case afterMarker:
+	case p == afterMarker:
 		return whole
 	}
 	return want{last: "error", code: codes.Unavailable, reasons: after}
@@ -194,7 +196,7 @@ func endings() []*providerFault {
 		{
 			name: "stall, then on", where: committed, tune: watchful,
 			do: func(e *Exchange, _ *Wire, _ Phase, rest []Frame) bool {
-				if !e.Pause(600 * time.Millisecond) {
+				if !e.Pause(time.Second) {
 					return false
 				}
 				e.Play(rest)

@@ -266,8 +266,8 @@ func TestSignals(t *testing.T) {
 	wait := func(t *testing.T, cmd *exec.Cmd) (code int, took time.Duration) {
 		t.Helper()
 		began := time.Now()
-		done := make(chan error, 1)
-		go func() { done <- cmd.Wait() }()
+		done := make(chan struct{})
+		go func() { defer close(done); _ = cmd.Wait() }()
 		select {
 		case <-done:
 		case <-time.After(20 * time.Second):

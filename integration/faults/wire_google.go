@@ -25,17 +25,17 @@ func vertexWire() *Wire {
 	return w
 }
 
-func candidate(a Answer, part, tail string) []byte {
-	return sse("", `{"candidates":[{"content":{"role":"model","parts":[%s]},"index":0}],"modelVersion":"m","responseId":%s%s}`, part, q(a.ID), tail)
+func candidate(a Answer, part string) []byte {
+	return sse("", `{"candidates":[{"content":{"role":"model","parts":[%s]},"index":0}],"modelVersion":"m","responseId":%s}`, part, q(a.ID))
 }
 
 func geminiText(a Answer) []Frame {
 	var out []Frame
 	for _, d := range a.Thinking {
-		out = append(out, Frame{Kind: Thinking, Adds: d, Data: candidate(a, `{"text":`+q(d)+`,"thought":true}`, "")})
+		out = append(out, Frame{Kind: Thinking, Adds: d, Data: candidate(a, `{"text":`+q(d)+`,"thought":true}`)})
 	}
 	for _, d := range a.Text {
-		out = append(out, Frame{Kind: Text, Adds: d, Data: candidate(a, `{"text":`+q(d)+`}`, "")})
+		out = append(out, Frame{Kind: Text, Adds: d, Data: candidate(a, `{"text":`+q(d)+`}`)})
 	}
 	return out
 }
@@ -48,7 +48,7 @@ func geminiEnd(a Answer) Frame {
 func geminiFrames(a Answer) []Frame {
 	out := geminiText(a)
 	if whole := strings.Join(a.Args, ""); whole != "" {
-		out = append(out, Frame{Kind: ToolCall, Adds: whole, Data: candidate(a, `{"functionCall":{"name":"lookup","args":`+whole+`}}`, "")})
+		out = append(out, Frame{Kind: ToolCall, Adds: whole, Data: candidate(a, `{"functionCall":{"name":"lookup","args":`+whole+`}}`)})
 	}
 	return append(out, geminiEnd(a))
 }
@@ -58,7 +58,7 @@ func geminiFrames(a Answer) []Frame {
 func vertexFrames(a Answer) []Frame {
 	out := geminiText(a)
 	if len(a.Args) > 0 {
-		out = append(out, Frame{Data: candidate(a, `{"functionCall":{"name":"lookup","willContinue":true}}`, "")})
+		out = append(out, Frame{Data: candidate(a, `{"functionCall":{"name":"lookup","willContinue":true}}`)})
 		for i, d := range a.Args {
 			adds := q(d)
 			adds = adds[1 : len(adds)-1]
@@ -66,11 +66,11 @@ func vertexFrames(a Answer) []Frame {
 				adds = `{"text":"` + adds
 			}
 			out = append(out, Frame{Kind: ToolCall, Adds: adds, Data: candidate(a,
-				fmt.Sprintf(`{"functionCall":{"partialArgs":[{"jsonPath":"$.text","stringValue":%s,"willContinue":true}],"willContinue":true}}`, q(d)), "")})
+				fmt.Sprintf(`{"functionCall":{"partialArgs":[{"jsonPath":"$.text","stringValue":%s,"willContinue":true}],"willContinue":true}}`, q(d)))})
 		}
 		out = append(out,
-			Frame{Kind: ToolCall, Adds: `"}`, Data: candidate(a, `{"functionCall":{"partialArgs":[{"jsonPath":"$.text","stringValue":""}],"willContinue":true}}`, "")},
-			Frame{Data: candidate(a, `{"functionCall":{}}`, "")})
+			Frame{Kind: ToolCall, Adds: `"}`, Data: candidate(a, `{"functionCall":{"partialArgs":[{"jsonPath":"$.text","stringValue":""}],"willContinue":true}}`)},
+			Frame{Data: candidate(a, `{"functionCall":{}}`)})
 	}
 	return append(out, geminiEnd(a))
 }

@@ -51,6 +51,7 @@ func bedrockRules() []Rule {
 		{ID: "bedrock.thinking.budget", Doc: docBThink, check: bedrockBudget},
 		{ID: "bedrock.thinking.starts_turn", Doc: docBThink, check: bedrockStartsTurn},
 		{ID: "bedrock.thinking.not_last", Doc: docBThink, check: bedrockNotLast},
+		{ID: "bedrock.thinking.not_prefilled", Doc: "https://github.com/anthropics/claude-code/issues/7946", check: bedrockNotPrefilled},
 		{ID: "bedrock.thinking.forced_tool_choice", Doc: docBThink, check: bedrockForced},
 		{ID: "bedrock.reasoning.shape", Doc: awsAPI + "API_runtime_ReasoningContentBlock.html", check: bedrockReasoning},
 		{ID: "bedrock.reasoning.signature_valid", Doc: docBThink, Signature: true, check: bedrockSigned},

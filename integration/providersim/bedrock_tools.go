@@ -168,6 +168,17 @@ func bedrockNotLast(r *request, bad report) {
 	}
 }
 
+func bedrockNotPrefilled(r *request, bad report) {
+	if !isClaude(r.model) || r.lastRole() != "assistant" {
+		return
+	}
+	for _, p := range r.messages[len(r.messages)-1].parts {
+		if p.kind == "reasoningContent" {
+			bad(p.path, "The model returned the following errors: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`.")
+		}
+	}
+}
+
 func bedrockForced(r *request, bad report) {
 	name, _ := r.body.get("toolConfig", "toolChoice").one()
 	if mode := r.claudeThinking().get("type").str(); (mode == "enabled" || mode == "adaptive") && (name == "any" || name == "tool") {

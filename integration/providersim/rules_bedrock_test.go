@@ -54,6 +54,7 @@ func TestBedrockRules(t *testing.T) {
 		{rule: "bedrock.thinking.budget", old: `"budget_tokens":1024`, now: `"budget_tokens":1`},
 		{rule: "bedrock.thinking.starts_turn", old: thinking + `,` + redacted + `,`, now: ``},
 		{rule: "bedrock.thinking.not_last", old: call, now: call + `,` + thinking},
+		{rule: "bedrock.thinking.not_prefilled", old: `]}]}`, now: `]},{"role":"assistant","content":[` + thinking + `,{"text":"x"}]}]}`},
 		{rule: "bedrock.thinking.forced_tool_choice", old: `{"auto":{}}`, now: `{"any":{}}`},
 		{rule: "bedrock.reasoning.shape", old: s.sign("thinking", "T"), now: ``},
 		{rule: "bedrock.reasoning.shape", old: redacted, now: `{"reasoningContent":{"text":"x"}}`},

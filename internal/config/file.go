@@ -16,6 +16,8 @@ type File struct {
 	Digest [sha256.Size]byte
 	// Server is how llmd itself listens and behaves.
 	Server Server
+	// ListenByEnv: the addresses are those of $LLMD_LISTEN.
+	ListenByEnv bool
 	// Providers are in the order written. A built-in provider is named here only
 	// to change it.
 	Providers []Provider

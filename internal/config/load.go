@@ -44,9 +44,11 @@ func load(path string, env Env) (*File, error) {
 		}
 		file.Digest = sha256.Sum256(text)
 	}
+	before := file.Server.Listen
 	if err := file.Server.override(env); err != nil {
 		return nil, err
 	}
+	file.ListenByEnv = !slices.Equal(before, file.Server.Listen)
 	return file, nil
 }
 

@@ -86,8 +86,9 @@ func (v value) input(target *[]llmdv1.Modality) {
 	*target = nil
 	v.list(func(item value) {
 		var word string
-		if item.word(&word, "text", "image"); word == "" {
-			return
+		item.word(&word, "text", "image")
+		if word == "" {
+			return // it is no such word, and that is reported
 		}
 		kind := llmdv1.Modality_MODALITY_TEXT
 		if word == "image" {

@@ -331,7 +331,7 @@ func (f *File) Exposed() error {
 			missing = append(missing, "server.auth")
 		}
 		file, key := f.Path, "server.listen"
-		if file == "" {
+		if f.ListenByEnv {
 			file, key = "environment", "LLMD_LISTEN"
 		}
 		return &ParseError{File: file, Key: key, Problem: "other machines can reach " + a.String() + ": set " + strings.Join(missing, " and ") +

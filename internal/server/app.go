@@ -10,9 +10,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/llmd-dev/llmd/interceptors"
 	"github.com/llmd-dev/llmd/internal/catalog"
 	"github.com/llmd-dev/llmd/internal/config"
 	"github.com/llmd-dev/llmd/internal/fetch"
+	"github.com/llmd-dev/llmd/internal/principal"
 	"github.com/llmd-dev/llmd/internal/upstream"
 	"github.com/llmd-dev/llmd/service"
 )
@@ -20,7 +22,7 @@ import (
 // App is a configured llmd.
 type App struct {
 	// File is the configuration it was made from. What "server" says there holds
-	// until the end, but for the log level.
+	// until the end, but for the log level and for who may call.
 	File *config.File
 	// Follow: Serve reloads the configuration on SIGHUP, and when one of its files
 	// changes. It is set before Serve.
@@ -31,6 +33,7 @@ type App struct {
 	level     slog.LevelVar
 	client    *upstream.Client
 	service   *service.Service
+	gate      *interceptors.Gate
 	transport *transport
 
 	models atomic.Pointer[catalog.Catalog]
@@ -45,6 +48,9 @@ type App struct {
 // New puts an llmd together. version is what it calls itself towards providers;
 // log lines go to logTo. A mistake of the configuration is a *config.ParseError.
 func New(file *config.File, env config.Env, version string, logTo io.Writer) (*App, error) {
+	if err := file.Exposed(); err != nil {
+		return nil, err
+	}
 	seen := sourcesOf(file)
 	models, err := catalog.Load(file, env)
 	if err != nil {
@@ -66,9 +72,17 @@ func New(file *config.File, env config.Env, version string, logTo io.Writer) (*A
 	a.log = slog.New(slog.NewTextHandler(logTo, &slog.HandlerOptions{Level: &a.level}))
 	a.service = service.New(a.models.Load, a.client, service.Options{
 		Instance: file.Server.Instance, CallerKeys: file.Server.CallerKeys.Allow, NoStore: !file.Server.PartialStore, Log: a.log,
-		Images: images,
+		Images: images, Principal: principal.Name,
 	})
-	a.transport = newTransport(file.Server, a.service, a.log)
+	a.gate = interceptors.NewGate(file.Server)
+	var certs *certificates
+	if file.Server.TLS.On() {
+		if certs, err = newCertificates(file); err != nil {
+			return nil, err
+		}
+		certs.log = a.log
+	}
+	a.transport = newTransport(file.Server, a.service, a.gate, certs, a.log)
 	return a, nil
 }
 

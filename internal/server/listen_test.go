@@ -25,7 +25,9 @@ func TestListenUnix(t *testing.T) {
 		t.Error("a socket that is served was taken over")
 	}
 	// A process that was killed leaves its socket behind.
-	l.(*net.UnixListener).SetUnlinkOnClose(false) //nolint:forcetypeassert // as made above
+	if u, ok := l.(*net.UnixListener); ok {
+		u.SetUnlinkOnClose(false)
+	}
 	_ = l.Close()
 	l, err = Listen(t.Context(), a)
 	if err != nil {
@@ -52,7 +54,7 @@ func TestListenTCP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	defer func() { _ = l.Close() }()
 	if _, err := Listen(t.Context(), config.Address{Network: "tcp", Address: l.Addr().String()}); err == nil {
 		t.Error("two on one port")
 	}

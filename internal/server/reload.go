@@ -26,7 +26,7 @@ const maxHashedBytes = 16 << 20
 // Reload reads the configuration again and puts the new providers and models in
 // place of the old at once. A mistake changes nothing; it is logged and returned.
 // Running responses keep the model and the provider they began with. Of "server",
-// only log_level takes effect; what else differs is logged.
+// only log_level and auth take effect; what else differs is logged.
 func (a *App) Reload() error {
 	a.reloading.Lock()
 	defer a.reloading.Unlock()
@@ -48,6 +48,9 @@ func (a *App) reload() error {
 		return err
 	}
 	a.seen = sourcesOf(file)
+	if err := a.stillGuarded(file); err != nil {
+		return err
+	}
 	models, err := catalog.Load(file, a.env)
 	if err != nil {
 		return err
@@ -56,6 +59,7 @@ func (a *App) reload() error {
 		return err
 	}
 	a.models.Store(models)
+	a.gate.SetAuth(file.Server.Auth)
 	if keys := slices.DeleteFunc(file.Server.Changed(a.File.Server), changesAtOnce); len(keys) > 0 {
 		a.log.Warn("these changes take effect at the next start", "keys", strings.Join(keys, ","))
 	}
@@ -64,7 +68,15 @@ func (a *App) reload() error {
 }
 
 // changesAtOnce are the keys of "server" that a reload changes.
-func changesAtOnce(key string) bool { return key == "server.log_level" }
+func changesAtOnce(key string) bool { return key == "server.log_level" || key == "server.auth" }
+
+// stillGuarded refuses a configuration whose callers, at the addresses that are
+// open, would leave them unprotected.
+func (a *App) stillGuarded(file *config.File) error {
+	next := *a.File
+	next.Server.Auth = file.Server.Auth
+	return next.Exposed()
+}
 
 // mistakes takes joined errors apart, one log line each.
 func mistakes(err error) []error {

@@ -44,11 +44,14 @@ type transport struct {
 	drain     time.Duration
 	// patience is how long load balancers get to notice that the health went down.
 	patience time.Duration
+	// unprotected: there is no TLS or no authentication.
+	unprotected bool
 }
 
-// newTransport puts the services behind the interceptors.
-func newTransport(cfg config.Server, svc *service.Service, log *slog.Logger) *transport {
-	opts := append(interceptors.Server(interceptors.Options{Log: log}),
+// newTransport puts the services behind the interceptors. Without certificates TCP
+// addresses are plain.
+func newTransport(cfg config.Server, svc *service.Service, gate *interceptors.Gate, certs *certificates, log *slog.Logger) *transport {
+	opts := append(interceptors.Server(interceptors.Options{Log: log, Gate: gate}),
 		grpc.MaxRecvMsgSize(cfg.MaxReceiveBytes),
 		grpc.MaxSendMsgSize(maxSendBytes),
 		grpc.MaxConcurrentStreams(cfg.MaxConcurrentStreams),
@@ -59,8 +62,12 @@ func newTransport(cfg config.Server, svc *service.Service, log *slog.Logger) *tr
 		// Partials must reach the store before the process ends.
 		grpc.WaitForHandlers(true),
 	)
+	if certs != nil {
+		opts = append(opts, grpc.Creds(certs.credentials()))
+	}
 	s := &transport{
-		grpc: grpc.NewServer(opts...), health: newHealth(), inference: svc.Inference, log: log,
+		unprotected: certs == nil || !cfg.Auth.On(),
+		grpc:        grpc.NewServer(opts...), health: newHealth(), inference: svc.Inference, log: log,
 		drain: cfg.DrainTimeout,
 	}
 	if !local(cfg.Listen) {
@@ -84,8 +91,8 @@ func (s *transport) serve(ctx context.Context, listeners []net.Listener, stopNow
 	failed := make(chan error, len(listeners))
 	for _, l := range listeners {
 		s.log.Info("listening", "address", l.Addr().Network()+"://"+l.Addr().String())
-		if open(l.Addr()) {
-			s.log.Warn("other machines can use llmd through this address: there is no TLS and no authentication of callers", "address", l.Addr().String())
+		if s.unprotected && open(l.Addr()) {
+			s.log.Warn("other machines can reach this address without TLS or without authentication of callers, as server.allow_insecure says", "address", l.Addr().String())
 		}
 		go func() { failed <- s.grpc.Serve(l) }()
 	}

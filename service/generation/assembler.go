@@ -53,15 +53,18 @@ type assembler struct {
 	size    int  // content bytes so far
 	snapAt  int  // size at which the next snapshot is due
 
-	out []*llmdv1.StreamResponse
+	out []event
 }
 
-func (a *assembler) emit(e *llmdv1.StreamResponse) { a.out = append(a.out, e) }
+func (a *assembler) emit(e *llmdv1.StreamResponse) { a.out = append(a.out, event{response: e}) }
 
-// take returns the events since the last call.
-func (a *assembler) take() []*llmdv1.StreamResponse {
+func (a *assembler) emitDelta(e event) { a.out = append(a.out, e) }
+
+// take returns the events since the last call. They are valid until the next one is
+// emitted.
+func (a *assembler) take() []event {
 	out := a.out
-	a.out = nil
+	a.out = a.out[:0]
 	return out
 }
 
@@ -121,6 +124,8 @@ func addsContent(p *adapters.Part) bool {
 		return p.Text != ""
 	case adapters.PartRedacted, adapters.PartToolCall:
 		return true
+	case adapters.PartSignature, adapters.PartEnd, adapters.PartProviderContent, adapters.PartIDs, adapters.PartUsage,
+		adapters.PartServiceTier, adapters.PartStop, adapters.PartComplete, adapters.PartDiagnostic:
 	}
 	return false
 }
@@ -287,11 +292,7 @@ func (a *assembler) appendText(b *block, s string) {
 	b.text = append(b.text, s...)
 	a.size += len(s)
 	for piece := range pieces(s) {
-		if b.kind == textBlock {
-			a.emit(textDeltaEvent(b.index, piece))
-		} else {
-			a.emit(thinkingDeltaEvent(b.index, piece))
-		}
+		a.emitDelta(event{kind: b.kind, index: b.index, text: piece})
 	}
 }
 
@@ -345,11 +346,11 @@ func (a *assembler) argumentDelta(b *block, delta string) {
 	for piece := range pieces(delta) {
 		if delta = delta[len(piece):]; delta != "" {
 			// The new prefix belongs to the last piece; the others repeat the one before.
-			a.emit(toolCallDeltaEvent(b.index, piece, b.valid, b.closing(), ""))
+			a.emitDelta(event{kind: b.kind, index: b.index, text: piece, valid: b.valid, closing: b.closing()})
 			continue
 		}
 		b.valid, b.closers = int32(n), closing
-		a.emit(toolCallDeltaEvent(b.index, piece, b.valid, closing, partial))
+		a.emitDelta(event{kind: b.kind, index: b.index, text: piece, valid: b.valid, closing: closing, partial: partial})
 	}
 }
 

@@ -34,7 +34,15 @@ func play(a *assembler, frames ...func(*adapters.Sink)) []*llmdv1.StreamResponse
 	if a.stop != nil {
 		a.finish()
 	}
-	return a.take()
+	return messages(a.take())
+}
+
+// messages are the events as a reader would send them, but for the numbers.
+func messages(events []event) (out []*llmdv1.StreamResponse) {
+	for _, e := range events {
+		out = append(out, e.numbered(0))
+	}
+	return out
 }
 
 // brief writes events one a line, so that a test can show them.

@@ -76,7 +76,7 @@ func BenchmarkStream(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			m := &profile.Model{ID: "m", Provider: "p", API: c.adapter.API(), ContextWindow: 1000, MaxOutput: 100, Compat: profile.Defaults(c.adapter.API())}
 			e := New(Config{
-				Models:   func(string) (*profile.Model, error) { return m, nil },
+				Models:   func(context.Context, string) (*profile.Model, error) { return m, nil },
 				Adapters: func(string) (adapters.Adapter, bool) { return c.adapter, true },
 				Upstream: memoryUpstream(c.body),
 				Price:    func(*profile.Model, *llmdv1.Usage, string) *llmdv1.Cost { return nil },

@@ -27,42 +27,71 @@ func pieces(s string) iter.Seq[string] {
 	}
 }
 
-// Delta events are most of what is sent. Each is three messages deep; here the
-// three share one allocation.
+// event is an event that has no number yet. Deltas are most of what is sent, and they
+// may be merged before they are: they become a message only when it is their turn.
+type event struct {
+	// response is any event but a delta.
+	response *llmdv1.StreamResponse
 
-func textDeltaEvent(index int32, text string) *llmdv1.StreamResponse {
-	e := &struct {
+	// kind is that of a delta's block; 0 = it is none.
+	kind  blockKind
+	index int32
+	text  string
+	// Of deltas of a tool call.
+	valid            int32
+	closing, partial string
+}
+
+// numbered is the message to send. Events are shared between readers, so the number
+// goes on a copy of the outermost message.
+func (e *event) numbered(sequence int32) *llmdv1.StreamResponse {
+	switch e.kind {
+	case textBlock:
+		return textDelta(sequence, e)
+	case thinkingBlock:
+		return thinkingDelta(sequence, e)
+	case toolCallBlock:
+		return toolCallDelta(sequence, e)
+	case providerBlock: // comes whole
+	}
+	return &llmdv1.StreamResponse{SequenceNumber: sequence, Event: e.response.GetEvent()}
+}
+
+// A delta is three messages deep; here the three share one allocation.
+
+func textDelta(sequence int32, e *event) *llmdv1.StreamResponse {
+	m := &struct {
 		response llmdv1.StreamResponse
 		event    llmdv1.StreamResponse_TextDelta
 		delta    llmdv1.TextDeltaEvent
 	}{}
-	e.delta.ContentIndex, e.delta.Delta = index, text
-	e.event.TextDelta = &e.delta
-	e.response.Event = &e.event
-	return &e.response
+	m.delta.ContentIndex, m.delta.Delta = e.index, e.text
+	m.event.TextDelta = &m.delta
+	m.response.SequenceNumber, m.response.Event = sequence, &m.event
+	return &m.response
 }
 
-func thinkingDeltaEvent(index int32, text string) *llmdv1.StreamResponse {
-	e := &struct {
+func thinkingDelta(sequence int32, e *event) *llmdv1.StreamResponse {
+	m := &struct {
 		response llmdv1.StreamResponse
 		event    llmdv1.StreamResponse_ThinkingDelta
 		delta    llmdv1.ThinkingDeltaEvent
 	}{}
-	e.delta.ContentIndex, e.delta.Delta = index, text
-	e.event.ThinkingDelta = &e.delta
-	e.response.Event = &e.event
-	return &e.response
+	m.delta.ContentIndex, m.delta.Delta = e.index, e.text
+	m.event.ThinkingDelta = &m.delta
+	m.response.SequenceNumber, m.response.Event = sequence, &m.event
+	return &m.response
 }
 
-func toolCallDeltaEvent(index int32, text string, valid int32, closing, partial string) *llmdv1.StreamResponse {
-	e := &struct {
+func toolCallDelta(sequence int32, e *event) *llmdv1.StreamResponse {
+	m := &struct {
 		response llmdv1.StreamResponse
 		event    llmdv1.StreamResponse_ToolCallDelta
 		delta    llmdv1.ToolCallDeltaEvent
 	}{}
-	e.delta.ContentIndex, e.delta.Delta = index, text
-	e.delta.ValidPrefixBytes, e.delta.Closing, e.delta.PartialArgumentsJson = valid, closing, partial
-	e.event.ToolCallDelta = &e.delta
-	e.response.Event = &e.event
-	return &e.response
+	m.delta.ContentIndex, m.delta.Delta = e.index, e.text
+	m.delta.ValidPrefixBytes, m.delta.Closing, m.delta.PartialArgumentsJson = e.valid, e.closing, e.partial
+	m.event.ToolCallDelta = &m.delta
+	m.response.SequenceNumber, m.response.Event = sequence, &m.event
+	return &m.response
 }

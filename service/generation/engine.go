@@ -26,8 +26,8 @@ type Upstream interface {
 // Config is what an Engine is made of; all is required but Images, Panicked and the
 // times.
 type Config struct {
-	// Models finds a model by its address or alias.
-	Models func(name string) (*profile.Model, error)
+	// Models finds a model by its address or alias, if the caller may use it.
+	Models func(ctx context.Context, name string) (*profile.Model, error)
 	// Adapters finds the adapter of a wire API.
 	Adapters func(api string) (adapters.Adapter, bool)
 	Upstream Upstream
@@ -98,7 +98,7 @@ func (e *Engine) Start(ctx context.Context, req *Request) (*Reader, error) {
 	}
 	for _, name := range req.Generation.GetFallbackModels() {
 		// A name that leads nowhere is found now and not when it is needed.
-		if _, err := e.cfg.Models(name); err != nil {
+		if _, err := e.cfg.Models(ctx, name); err != nil {
 			return nil, err
 		}
 	}
@@ -147,7 +147,7 @@ func responseID(f *responses.Found) string {
 
 func newRun(e *Engine, req *Request, id string, p *Plan) *Run {
 	r := &Run{
-		engine: e, request: req, done: make(chan struct{}), stirred: make(chan struct{}, 1),
+		engine: e, request: req, done: make(chan struct{}), stirred: make(chan struct{}, 1), abortedC: make(chan struct{}),
 		asm: &assembler{
 			partials:  req.Options.GetPartialArguments(),
 			snapshots: req.Options.GetSnapshotMode() == llmdv1.SnapshotMode_SNAPSHOT_MODE_DOUBLING,

@@ -281,14 +281,13 @@ type lab struct {
 	host     *host
 	registry *responses.Registry
 	panics   []string
-	config   func(*Config)
 }
 
 func newLab(t *testing.T, plays map[string][]reply) *lab {
 	t.Helper()
 	l := &lab{host: &host{plays: plays}, registry: responses.New(true)}
 	l.Engine = New(Config{
-		Models: func(name string) (*profile.Model, error) {
+		Models: func(_ context.Context, name string) (*profile.Model, error) {
 			provider, id, ok := strings.Cut(name, "/")
 			if !ok || strings.HasPrefix(id, "unknown") {
 				return nil, fmt.Errorf("no model %s", name)
@@ -303,8 +302,7 @@ func newLab(t *testing.T, plays map[string][]reply) *lab {
 		Upstream: l.host,
 		Price:    func(*profile.Model, *llmdv1.Usage, string) *llmdv1.Cost { return nil },
 		ErrorOf: func(err error) *llmdv1.Error {
-			var ab *Abort
-			if errors.As(err, &ab) {
+			if ab, ok := errors.AsType[*Abort](err); ok {
 				return &llmdv1.Error{Reason: ab.Cause.String()}
 			}
 			if u := asUpstream(err); u != nil {
@@ -422,8 +420,7 @@ func (s *seen) reason() string {
 	if u := asUpstream(s.err); u != nil {
 		return u.Reason
 	}
-	var ab *Abort
-	if errors.As(s.err, &ab) {
+	if ab, ok := errors.AsType[*Abort](s.err); ok {
 		return ab.Cause.String()
 	}
 	if s.err != nil {

@@ -39,7 +39,7 @@ type Plan struct {
 // the provider's request. It sends nothing to the provider; images given by URL
 // are downloaded.
 func (e *Engine) Plan(ctx context.Context, g *llmdv1.Generation, name string) (*Plan, error) {
-	m, err := e.cfg.Models(name)
+	m, err := e.cfg.Models(ctx, name)
 	if err != nil {
 		return nil, err
 	}

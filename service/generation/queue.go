@@ -1,16 +1,13 @@
 package generation
 
 import (
-	"strings"
 	"sync"
 
 	"google.golang.org/protobuf/proto"
-
-	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
-// Bounds of one reader's queue (contract section 4). Above them adjacent deltas
-// are merged; where that is not possible the run stops reading its provider.
+// Bounds of one reader's queue (contract section 4). Above them the run stops
+// reading its provider.
 const (
 	maxQueued      = 256
 	maxQueuedBytes = 1 << 20
@@ -18,22 +15,24 @@ const (
 
 // queue holds the events that one reader has not been sent yet. push never blocks
 // and loses nothing.
+//
+// A delta that is still here when the next one of its block comes takes it in: the
+// sender was busy all that time, so that nothing is held back, and a message, which
+// costs more than all that is done to a delta before, is saved. The slower a client
+// or the machine, the fewer and larger the messages.
 type queue struct {
 	mu     sync.Mutex
-	items  []item
+	items  []event // from head on
+	head   int
 	bytes  int
 	closed bool
 
+	// merged is the text of the last item where it took others in, kept apart so
+	// that merging stays linear; its memory is used again.
+	merged []byte
+
 	ready chan struct{} // something was pushed, or the queue was closed
 	room  chan struct{} // something was taken
-}
-
-// item is an event; the text of merged deltas is kept apart until it is taken, so
-// that merging stays linear.
-type item struct {
-	event  *llmdv1.StreamResponse
-	merged *strings.Builder
-	bytes  int
 }
 
 func newQueue() *queue {
@@ -47,72 +46,84 @@ func signal(c chan struct{}) {
 	}
 }
 
-// push appends an event, or merges it into the last one when the reader is far
-// behind.
-func (q *queue) push(e *llmdv1.StreamResponse) {
+// push appends an event, or merges it into the last one.
+func (q *queue) push(e event) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.closed {
+	if q.closed || q.merge(&e) {
 		return
 	}
-	if !q.crowded() || !q.merge(e) {
-		n := eventBytes(e)
-		q.items = append(q.items, item{event: e, bytes: n})
-		q.bytes += n
+	q.settle()
+	if q.head > 0 && len(q.items) == cap(q.items) {
+		// Moved to the front before it grows: the queue is not as long as that.
+		n := copy(q.items, q.items[q.head:])
+		clear(q.items[n:])
+		q.items, q.head = q.items[:n], 0
 	}
+	q.items = append(q.items, e)
+	q.bytes += e.size()
 	signal(q.ready)
 }
 
-func (q *queue) crowded() bool {
-	return len(q.items) >= maxQueued || q.bytes >= maxQueuedBytes
-}
-
-// full says whether the run should wait: there is no room for more bytes, or the
-// events are such that hardly any could be merged.
-func (q *queue) full() bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return !q.closed && (q.bytes >= maxQueuedBytes || len(q.items) >= 2*maxQueued)
-}
-
-// merge adds a delta to the last event if that is a delta of the same block.
-func (q *queue) merge(e *llmdv1.StreamResponse) bool {
-	if len(q.items) == 0 {
+// merge adds a delta to the last item if that is a delta of the same block.
+func (q *queue) merge(e *event) bool {
+	if len(q.items) == q.head {
 		return false
 	}
 	last := &q.items[len(q.items)-1]
-	from, to := deltaOf(e), deltaOf(last.event)
-	if from.kind == 0 || from.kind != to.kind || from.index != to.index || last.bytes+len(from.text) > maxDeltaBytes {
+	n := len(q.merged)
+	if n == 0 {
+		n = len(last.text)
+	}
+	if e.kind == 0 || e.kind != last.kind || e.index != last.index || n+len(e.text) > maxDeltaBytes {
 		return false
 	}
-	if last.merged == nil {
-		last.merged = &strings.Builder{}
-		last.merged.WriteString(to.text)
+	if len(q.merged) == 0 {
+		q.merged = append(q.merged, last.text...)
+		last.text = ""
 	}
-	last.merged.WriteString(from.text)
-	last.event = e // the newest prefix and closing hold for the whole
-	last.bytes += len(from.text)
-	q.bytes += len(from.text)
+	q.merged = append(q.merged, e.text...)
+	q.bytes += e.size() - len(last.partial)
+	// The newest prefix and closing hold for the whole.
+	last.valid, last.closing, last.partial = e.valid, e.closing, e.partial
 	return true
+}
+
+// settle gives the last item its text.
+func (q *queue) settle() {
+	if len(q.merged) > 0 {
+		q.items[len(q.items)-1].text = string(q.merged)
+		q.merged = q.merged[:0]
+	}
+}
+
+// full says whether the run should wait: there is no room for more bytes, or for
+// more events of those that do not merge.
+func (q *queue) full() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return !q.closed && (q.bytes >= maxQueuedBytes || len(q.items)-q.head >= maxQueued)
 }
 
 // pop takes the next event. ok is false when there is none now; closed says that
 // there will be none.
-func (q *queue) pop() (e *llmdv1.StreamResponse, ok, closed bool) {
+func (q *queue) pop() (e event, ok, closed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.items) == 0 {
-		return nil, false, q.closed
+	if len(q.items) == q.head {
+		return event{}, false, q.closed
 	}
-	it := q.items[0]
-	q.items[0] = item{}
-	q.items = q.items[1:]
-	q.bytes -= it.bytes
+	if len(q.items) == q.head+1 {
+		q.settle()
+	}
+	e = q.items[q.head]
+	q.items[q.head] = event{}
+	q.bytes -= e.size()
+	if q.head++; q.head == len(q.items) {
+		q.items, q.head = q.items[:0], 0
+	}
 	signal(q.room)
-	if it.merged != nil {
-		return withDelta(it.event, it.merged.String()), true, false
-	}
-	return it.event, true, false
+	return e, true, false
 }
 
 // close says that nothing more will be pushed. drop forgets what was not taken.
@@ -121,49 +132,16 @@ func (q *queue) close(drop bool) {
 	defer q.mu.Unlock()
 	q.closed = true
 	if drop {
-		q.items, q.bytes = nil, 0
+		q.items, q.head, q.bytes, q.merged = nil, 0, 0, nil
 	}
 	signal(q.ready)
 	signal(q.room)
 }
 
-// delta is what merging needs to know of a delta event; of others kind is 0.
-type delta struct {
-	kind  blockKind
-	index int32
-	text  string
-}
-
-func deltaOf(e *llmdv1.StreamResponse) delta {
-	switch t := e.GetEvent().(type) {
-	case *llmdv1.StreamResponse_TextDelta:
-		return delta{textBlock, t.TextDelta.GetContentIndex(), t.TextDelta.GetDelta()}
-	case *llmdv1.StreamResponse_ThinkingDelta:
-		return delta{thinkingBlock, t.ThinkingDelta.GetContentIndex(), t.ThinkingDelta.GetDelta()}
-	case *llmdv1.StreamResponse_ToolCallDelta:
-		return delta{toolCallBlock, t.ToolCallDelta.GetContentIndex(), t.ToolCallDelta.GetDelta()}
+// size is about what an event takes in memory.
+func (e *event) size() int {
+	if e.kind != 0 {
+		return len(e.text) + len(e.partial)
 	}
-	return delta{}
-}
-
-// withDelta is a delta event with other text.
-func withDelta(e *llmdv1.StreamResponse, text string) *llmdv1.StreamResponse {
-	switch t := e.GetEvent().(type) {
-	case *llmdv1.StreamResponse_TextDelta:
-		return textDeltaEvent(t.TextDelta.GetContentIndex(), text)
-	case *llmdv1.StreamResponse_ThinkingDelta:
-		return thinkingDeltaEvent(t.ThinkingDelta.GetContentIndex(), text)
-	case *llmdv1.StreamResponse_ToolCallDelta:
-		d := t.ToolCallDelta
-		return toolCallDeltaEvent(d.GetContentIndex(), text, d.GetValidPrefixBytes(), d.GetClosing(), d.GetPartialArgumentsJson())
-	}
-	return e
-}
-
-// eventBytes is about what an event takes in memory.
-func eventBytes(e *llmdv1.StreamResponse) int {
-	if d := deltaOf(e); d.kind != 0 {
-		return len(d.text) + len(e.GetToolCallDelta().GetPartialArgumentsJson())
-	}
-	return proto.Size(e)
+	return proto.Size(e.response)
 }

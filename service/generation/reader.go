@@ -42,8 +42,8 @@ func (r *Run) join(o *llmdv1.StreamOptions, attached bool) *Reader {
 		return nil
 	}
 	if attached && r.started != nil {
-		rd.queue.push(r.started)
-		rd.queue.push(r.asm.snapshotEvent())
+		rd.queue.push(event{response: r.started})
+		rd.queue.push(event{response: r.asm.snapshotEvent()})
 	}
 	r.readers = append(r.readers, rd)
 	return rd
@@ -62,9 +62,9 @@ func (e *Engine) replay(rec *responses.Record, o *llmdv1.StreamOptions) *Reader 
 	s := &llmdv1.SnapshotEvent{}
 	s.Message, s.ContentOmitted = fit(pending)
 	rd.queue = newQueue()
-	rd.queue.push(rec.Started)
-	rd.queue.push(&llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_Snapshot{Snapshot: s}})
-	rd.queue.push(rec.Terminal)
+	rd.queue.push(event{response: rec.Started})
+	rd.queue.push(event{response: &llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_Snapshot{Snapshot: s}}})
+	rd.queue.push(event{response: rec.Terminal})
 	rd.queue.close(false)
 	return rd
 }
@@ -126,8 +126,11 @@ func (rd *Reader) Deliver(ctx context.Context, send func(*llmdv1.StreamResponse)
 
 // follow waits for the sender, the context, or the client standing still.
 func (rd *Reader) follow(ctx context.Context, sent <-chan error) error {
-	tick := time.NewTicker(abortGrace)
-	defer tick.Stop()
+	// Ten thousand streams wait here: the timer fires when a send could have taken
+	// too long, not all the time.
+	look := time.NewTimer(rd.run.engine.cfg.SlowAfter)
+	defer look.Stop()
+	aborted := rd.run.abortedC
 	for {
 		select {
 		case err := <-sent:
@@ -137,20 +140,38 @@ func (rd *Reader) follow(ctx context.Context, sent <-chan error) error {
 			return rd.run.Err()
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-tick.C:
-			began := rd.sending.Load()
-			if began == 0 {
-				continue
+		case <-aborted:
+			aborted = nil
+			look.Reset(abortGrace)
+		case <-look.C:
+			next, err := rd.blocked()
+			if err != nil {
+				return err
 			}
-			blocked := time.Since(time.Unix(0, began))
-			if ab := rd.run.abortedFor(abortGrace); ab != nil && blocked >= abortGrace {
-				return ab // contract 1.21: a blocked client gets the status alone
-			}
-			if blocked >= rd.run.engine.cfg.SlowAfter {
-				return rd.run.slow()
-			}
+			look.Reset(next)
 		}
 	}
+}
+
+// blocked is an error when the send in progress takes too long, else it says when to
+// look again.
+func (rd *Reader) blocked() (next time.Duration, err error) {
+	limit := rd.run.engine.cfg.SlowAfter
+	ab := rd.run.abortedFor(abortGrace)
+	if ab != nil {
+		limit = abortGrace
+	}
+	began := rd.sending.Load()
+	if began == 0 {
+		return limit, nil
+	}
+	switch took := time.Since(time.Unix(0, began)); {
+	case took < limit:
+		return limit - took, nil
+	case ab != nil:
+		return 0, ab // contract 1.21: a blocked client gets the status alone
+	}
+	return 0, rd.run.slow()
 }
 
 // sendAll sends until the queue is closed and empty.
@@ -163,10 +184,10 @@ func (rd *Reader) sendAll(ctx context.Context, send func(*llmdv1.StreamResponse)
 	}
 	for {
 		if e, ok, closed := rd.queue.pop(); ok {
-			if rd.options.GetOmitFinalMessage() {
-				e = omitContent(e)
+			if e.kind == 0 && rd.options.GetOmitFinalMessage() {
+				e.response = omitContent(e.response)
 			}
-			if err := rd.send(e, send); err != nil {
+			if err := rd.send(&e, send); err != nil {
 				return err
 			}
 			continue
@@ -182,9 +203,9 @@ func (rd *Reader) sendAll(ctx context.Context, send func(*llmdv1.StreamResponse)
 			if !ok || rd.sequence == 0 { // started comes first
 				continue
 			}
-			e := &llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_Heartbeat{Heartbeat: &llmdv1.HeartbeatEvent{
+			e := &event{response: &llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_Heartbeat{Heartbeat: &llmdv1.HeartbeatEvent{
 				UpstreamIdleDuration: durationpb.New(silence),
-			}}}
+			}}}}
 			if err := rd.send(e, send); err != nil {
 				return err
 			}
@@ -192,10 +213,9 @@ func (rd *Reader) sendAll(ctx context.Context, send func(*llmdv1.StreamResponse)
 	}
 }
 
-// send numbers an event and sends it. Events are shared between readers, so the
-// number goes on a copy of the outermost message.
-func (rd *Reader) send(e *llmdv1.StreamResponse, send func(*llmdv1.StreamResponse) error) error {
-	out := &llmdv1.StreamResponse{SequenceNumber: rd.sequence, Event: e.GetEvent()}
+// send numbers an event and sends it.
+func (rd *Reader) send(e *event, send func(*llmdv1.StreamResponse) error) error {
+	out := e.numbered(rd.sequence)
 	rd.sequence++
 	rd.sending.Store(time.Now().UnixNano())
 	err := send(out)

@@ -18,7 +18,8 @@ import (
 // stopAfter reads n events and then blocks until its context ends.
 func stopAfter(ctx context.Context, n int) func(*llmdv1.StreamResponse) error {
 	return func(*llmdv1.StreamResponse) error {
-		if n--; n >= 0 {
+		n--
+		if n >= 0 {
 			return nil
 		}
 		<-ctx.Done()
@@ -96,7 +97,8 @@ func TestSlowButReading(t *testing.T) {
 		}
 		n := 0
 		s := read(t.Context(), rd, func(*llmdv1.StreamResponse) {
-			if n++; n < 10 {
+			n++
+			if n < 10 {
 				time.Sleep(29 * time.Second)
 			}
 		})

@@ -70,10 +70,12 @@ func TestShouldRetry(t *testing.T) {
 	// What the body said stands where the headers are silent.
 	delay := 3 * time.Second
 	u := &adapters.UpstreamError{RetryDelay: &delay}
-	if directives(u, http.Header{}, time.Now()); u.RetryDelay != &delay {
+	directives(u, http.Header{}, time.Now())
+	if u.RetryDelay != &delay {
 		t.Error("the delay of the body is lost")
 	}
-	if directives(u, http.Header{"Retry-After": {"9"}}, time.Now()); *u.RetryDelay != 9*time.Second {
+	directives(u, http.Header{"Retry-After": {"9"}}, time.Now())
+	if *u.RetryDelay != 9*time.Second {
 		t.Error("the header does not win")
 	}
 }

@@ -28,6 +28,8 @@ type Run struct {
 	done    chan struct{}
 	// stirred tells a run that waits for a full reader to look again.
 	stirred chan struct{}
+	// abortedC is closed when the run is aborted.
+	abortedC chan struct{}
 
 	mu       sync.Mutex
 	asm      *assembler
@@ -112,7 +114,7 @@ func (r *Run) commit(a *answer) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if !r.ended && r.watch.announce() {
-			r.publish(stallEvent(llmdv1.StallState_STALL_STATE_DETECTED, silence))
+			r.publish(event{response: stallEvent(llmdv1.StallState_STALL_STATE_DETECTED, silence)})
 		}
 	}, func() { a.cancel(errIdle) })
 	r.asm.absorb(a.sink.Parts)
@@ -132,11 +134,11 @@ func (r *Run) begun() {
 	s.HandoffChanges, s.HandoffChangesOmitted = Listed(p.Changes)
 	r.asm.begin(s)
 	events := r.asm.take()
-	r.started = events[len(events)-1]
+	r.started = events[len(events)-1].response
 	r.publish(events...)
 	for _, rd := range r.readers {
 		if rd.attached {
-			rd.queue.push(r.asm.snapshotEvent())
+			rd.queue.push(event{response: r.asm.snapshotEvent()})
 		}
 	}
 }
@@ -207,7 +209,7 @@ func (r *Run) take(parts []adapters.Part) bool {
 	events := r.asm.take()
 	if len(events) > 0 || speaks(parts) {
 		if silence := r.watch.alive(); silence > 0 {
-			r.publish(stallEvent(llmdv1.StallState_STALL_STATE_RECOVERED, silence))
+			r.publish(event{response: stallEvent(llmdv1.StallState_STALL_STATE_RECOVERED, silence)})
 		}
 	}
 	r.publish(events...)
@@ -284,7 +286,7 @@ func (r *Run) fullReader() *Reader {
 }
 
 // publish gives events to all readers. The caller holds the lock.
-func (r *Run) publish(events ...*llmdv1.StreamResponse) {
+func (r *Run) publish(events ...event) {
 	for _, rd := range r.readers {
 		for _, e := range events {
 			rd.queue.push(e)
@@ -317,6 +319,7 @@ func (r *Run) end(ab *Abort) bool {
 	}
 	ab.at = time.Now()
 	r.aborted = ab
+	close(r.abortedC)
 	return true
 }
 
@@ -369,7 +372,7 @@ func (r *Run) seal(err error) *responses.Record {
 		}
 	}
 	if events := r.asm.take(); len(events) > 0 {
-		r.terminal = events[len(events)-1]
+		r.terminal = events[len(events)-1].response
 		r.publish(events...)
 	}
 	return r.record()

@@ -17,7 +17,7 @@ import (
 // the warning off.
 func TestLimits(t *testing.T) {
 	const ms = time.Millisecond
-	d := func(n time.Duration) *durationpb.Duration { return durationpb.New(n) }
+	d := durationpb.New
 	for _, c := range []struct {
 		name  string
 		w     *llmdv1.Watchdog
@@ -193,7 +193,8 @@ func TestSlowClientIsNoSilence(t *testing.T) {
 		}
 		n := 0
 		s := read(t.Context(), rd, func(*llmdv1.StreamResponse) {
-			if n++; n%300 == 0 {
+			n++
+			if n%300 == 0 {
 				time.Sleep(25 * time.Second) // less than makes it a slow consumer
 			}
 		})

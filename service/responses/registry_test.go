@@ -316,10 +316,9 @@ func TestClaimRace(t *testing.T) {
 		if !ok {
 			t.Fatal("nothing is found")
 		}
-		got := f.Record
-		id := ""
-		if got != nil {
-			id = got.Message.GetResponseId()
+		var id string
+		if f.Record != nil {
+			id = f.Record.Message.GetResponseId()
 		} else {
 			id = f.Live.Snapshot().GetResponseId()
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,6 +23,9 @@ type source struct {
 	perModel []string
 }
 
+// converse is Bedrock's API.
+const converse = "bedrock-converse-stream"
+
 func sources() []source {
 	const (
 		messages    = "anthropic-messages"
@@ -29,7 +33,7 @@ func sources() []source {
 		responses   = "openai-responses"
 	)
 	return []source{
-		{provider: "amazon-bedrock", api: "bedrock-converse-stream"},
+		{provider: "amazon-bedrock", api: converse},
 		{provider: "anthropic", api: messages},
 		{provider: "azure", api: "azure-openai-responses"},
 		{provider: "cerebras", api: completions},
@@ -66,6 +70,9 @@ func choose(s source, apis map[string]map[string]entry) []model {
 			}
 			have[e.ID] = true
 			m := model{entry: e}
+			if s.api == converse {
+				m.Levels = converseLevels(e)
+			}
 			if slices.Contains(s.others, api) {
 				m.Compat = nil
 			} else if api != s.api {
@@ -76,6 +83,27 @@ func choose(s source, apis map[string]map[string]entry) []model {
 	}
 	slices.SortFunc(models, func(a, b model) int { return cmp.Compare(a.ID, b.ID) })
 	return foldDates(models)
+}
+
+// converseLevels are the levels of a model on Bedrock. Converse has no field for them,
+// only words of the makers' own, which are known for Claude, Nova 2 and GPT. A model
+// that cannot be told has no level at all, not even "off"; gpt-oss cannot be turned off.
+func converseLevels(e entry) map[string]*string {
+	levels := maps.Clone(e.Levels)
+	if levels == nil {
+		levels = map[string]*string{}
+	}
+	switch {
+	case strings.Contains(e.ID, "gpt-oss"):
+		levels["off"] = nil
+	case strings.Contains(e.ID, "claude"), strings.Contains(e.ID, "nova-2"), strings.Contains(e.ID, "gpt"):
+	default:
+		clear(levels)
+		for _, level := range []string{"off", "minimal", "low", "medium", "high"} {
+			levels[level] = nil
+		}
+	}
+	return levels
 }
 
 // foldDates makes an alias of an id that is there once more with a date and

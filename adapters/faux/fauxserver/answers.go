@@ -10,6 +10,7 @@ import (
 const (
 	longWords    = 2000
 	longPauseMS  = 3
+	callPauseMS  = 15 // so that the arguments can be seen to grow
 	slowWords    = 10
 	slowPauseMS  = 1000
 	thoughts     = 40  // sentences that the model "think" thinks in each block
@@ -109,7 +110,7 @@ func (r *request) callTools() []step {
 	}
 	name := calls[0].Name
 	return append(r.think("The tool "+name+" will help me."),
-		say("I will ask "+name+"."), step{ToolCalls: calls})
+		say("I will ask "+name+"."), step{ToolCalls: calls}.paced(callPauseMS))
 }
 
 func report(results []result) string {

@@ -32,7 +32,11 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		defer cancel()
 		defer unhook()
 		defer func() { _ = in.Body.Close() }() // it was only read
-		write.CloseWithError(w.serve(t.handler, in))
+		err := w.serve(t.handler, in)
+		if err == nil && ctx.Err() != nil {
+			err = context.Cause(ctx) // the handler may be done before the pipe hears of it
+		}
+		write.CloseWithError(err)
 	}()
 
 	select {

@@ -81,7 +81,11 @@ class Chat {
   }
 
   private request(model: string) {
-    return create(StreamRequestSchema, { requestId: randomUUID(), generation: { model, context: this.context } });
+    return create(StreamRequestSchema, {
+      requestId: randomUUID(),
+      generation: { model, context: this.context },
+      options: { deadlineMargin: { seconds: 1n } }, // with a deadline, the partial arrives this long before it
+    });
   }
 
   /** Streams an answer to the terminal and appends it to the conversation, whole or not. */
@@ -91,7 +95,6 @@ class Chat {
     process.once("SIGINT", interrupted);
     const fold = new Accumulator();
     try {
-      // With a deadline llmd ends the answer a little before it, so that the partial arrives.
       for await (const event of this.client.stream(request, { timeoutMs: this.deadline && this.deadline * 1000 })) {
         fold.add(event);
         show(event, fold);

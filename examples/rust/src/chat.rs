@@ -17,8 +17,9 @@ use crate::llmd::inference_service_client::InferenceServiceClient;
 use crate::llmd::stream_response::Event;
 use crate::llmd::{
     AbortCause, AbortRequest, AssistantMessage, Context, Generation, GetResponseRequest, ImageContent, Message, StopReason,
-    StreamRequest, StreamResponse, TextContent, Tool, ToolCall, ToolResultContent, ToolResultMessage, UserContent, UserMessage,
-    abort_request, assistant_content, get_response_request, image_content, message, tool_result_content, user_content,
+    StreamOptions, StreamRequest, StreamResponse, TextContent, Tool, ToolCall, ToolResultContent, ToolResultMessage, UserContent,
+    UserMessage, abort_request, assistant_content, get_response_request, image_content, message, tool_result_content,
+    user_content,
 };
 
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -48,7 +49,10 @@ impl Chat {
 
     fn request(&self, model: &str) -> StreamRequest {
         let generation = Generation { model: model.into(), context: Some(self.context.clone()), ..Default::default() };
-        StreamRequest { generation: Some(generation), request_id: uuid::Uuid::new_v4().to_string(), options: None }
+        // With a deadline, the partial arrives this long before it.
+        let options =
+            StreamOptions { deadline_margin: Some(prost_types::Duration { seconds: 1, nanos: 0 }), ..Default::default() };
+        StreamRequest { generation: Some(generation), request_id: uuid::Uuid::new_v4().to_string(), options: Some(options) }
     }
 
     /// Streams an answer to the terminal and appends it to the conversation, whole or not.
@@ -74,7 +78,6 @@ impl Chat {
         let id = request.request_id.clone();
         let mut request = Request::new(request);
         if let Some(deadline) = self.deadline {
-            // llmd ends the answer a little before it, so that the partial arrives.
             request.set_timeout(deadline);
         }
         let mut events = self.client.stream(request).await?.into_inner();

@@ -26,6 +26,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -114,7 +115,7 @@ func (l *Language) Build(ctx context.Context, root string) (*Built, error) {
 	}
 	run, _, _ := strings.Cut(strings.Join(start, " "), " ask ")
 	if l.Lock == "" { // Go is built where it is
-		out := filepath.Join(os.TempDir(), "llmd-client-go-"+fmt.Sprint(os.Getpid()))
+		out := filepath.Join(os.TempDir(), "llmd-client-go-"+strconv.Itoa(os.Getpid()))
 		if err := shell(ctx, from, strings.Replace(commands[0], "-o client", "-o "+out, 1)); err != nil {
 			return nil, err
 		}
@@ -161,7 +162,7 @@ func (l *Language) build(ctx context.Context, root, cache string, commands []str
 		if err != nil {
 			return false, err
 		}
-		fmt.Fprintf(digest, "%s %d\n%s", name, len(data), data)
+		_, _ = fmt.Fprintf(digest, "%s %d\n%s", name, len(data), data)
 		if err := write(filepath.Join(cache, name), data); err != nil {
 			return false, err
 		}

@@ -12,6 +12,7 @@ import dev.llmd.v1.GetResponseRequest;
 import dev.llmd.v1.ImageContent;
 import dev.llmd.v1.InferenceServiceGrpc.InferenceServiceBlockingStub;
 import dev.llmd.v1.StopReason;
+import dev.llmd.v1.StreamOptions;
 import dev.llmd.v1.StreamRequest;
 import dev.llmd.v1.StreamResponse;
 import dev.llmd.v1.TextContent;
@@ -70,6 +71,8 @@ final class Chat {
     return StreamRequest.newBuilder()
         .setRequestId(UUID.randomUUID().toString())
         .setGeneration(Generation.newBuilder().setModel(model).setContext(context))
+        // With a deadline, the partial arrives this long before it.
+        .setOptions(StreamOptions.newBuilder().setDeadlineMargin(Client.seconds(1)))
         .build();
   }
 
@@ -79,7 +82,6 @@ final class Chat {
     Thread interrupted = new Thread(() -> abort(request.getRequestId()));
     Runtime.getRuntime().addShutdownHook(interrupted); // Ctrl-C
     Accumulator fold = new Accumulator();
-    // With a deadline llmd ends the answer a little before it, so that the partial arrives.
     InferenceServiceBlockingStub limited = deadline == null
         ? stub
         : stub.withDeadlineAfter((long) (Double.parseDouble(deadline) * 1000), TimeUnit.MILLISECONDS);

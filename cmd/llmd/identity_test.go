@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"strings"
+	"testing"
+	"time"
+)
+
+// selfSigned writes a certificate of localhost that anybody may trust, and its key.
+func selfSigned(t *testing.T) (cert, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "ops"}, DNSNames: []string{"localhost"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, c, c, &private.PublicKey, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := func(kind string, b []byte) string {
+		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: b}))
+	}
+	return writeFile(t, "tls.crt", block("CERTIFICATE", der)), writeFile(t, "tls.key", block("PRIVATE KEY", raw))
+}
+
+// TestIdentity: call and health reach an llmd that is guarded, with a token or a
+// certificate; not without.
+func TestIdentity(t *testing.T) {
+	cert, key := selfSigned(t)
+	// sha256sum of "secret".
+	config := writeFile(t, "llmd.yaml", "server:\n  listen: tcp://localhost:0\n  tls: {cert_file: "+cert+", key_file: "+key+", client_ca_file: "+cert+"}\n"+
+		"  auth:\n    tokens: [{name: app, sha256: 2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b}]\n    mtls: [{name: ops, common_name: ops}]\n")
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	c := newCommand(ctx, "")
+	code := make(chan int)
+	go func() { code <- c.run("serve", "--config", config) }()
+	_, port, _ := strings.Cut(strings.TrimPrefix(addresses(t, &c.err, 1)[0], "tcp://"), ":")
+	at := "localhost:" + port
+	token, wrong := writeFile(t, "token", "secret\n"), writeFile(t, "wrong", "s3cret\n")
+	for _, tt := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{[]string{"--tls-ca", cert, "--token-file", token}, exitOK, ""},
+		{[]string{"--tls-ca", cert, "--tls-cert", cert, "--tls-key", key}, exitOK, ""},
+		{[]string{"--tls-ca", cert, "--token-file", wrong}, exitError, "UNAUTHENTICATED: the bearer token is not known"},
+		{[]string{"--tls-ca", cert}, exitError, "UNAUTHENTICATED: the call has no credentials"},
+		{[]string{"--tls", "--token-file", token}, exitError, "no llmd answers at " + at},
+		{[]string{"--token-file", token}, exitError, "no llmd answers at " + at},
+		{[]string{"--tls-ca", key}, exitUsage, "--tls-ca: " + key + " holds no certificate"},
+		{[]string{"--tls-ca", "/nowhere"}, exitUsage, "--tls-ca: open /nowhere"},
+		{[]string{"--tls-cert", cert}, exitUsage, "--tls-cert and --tls-key go together"},
+		{[]string{"--token-file", "/nowhere"}, exitUsage, "--token-file: open /nowhere"},
+	} {
+		args := append([]string{"call", "--addr", at, "faux/echo", "Hello"}, tt.args...)
+		code, out, errs := llmd(t, args...)
+		if code != tt.code || !strings.Contains(errs, tt.says) || code == exitOK && out != "Hello\n" || strings.Contains(errs, "s3cret") {
+			t.Errorf("%v: exit code %d, %q\n%s", tt.args, code, out, errs)
+		}
+	}
+	if code, out, errs := llmd(t, "health", "--addr", at, "--tls-ca", cert); code != exitOK || out != "SERVING\n" {
+		t.Errorf("health: %d, %q\n%s", code, out, errs)
+	}
+	if code, _, errs := llmd(t, "call", "--addr", "llm.example.test:1", "--token-file", token, "faux/echo", "Hello"); code != exitUsage || !strings.Contains(errs, "in the clear") {
+		t.Errorf("a token in the clear: %d\n%s", code, errs)
+	}
+	// A command with an llmd of its own is let in by that.
+	if code, out, errs := llmd(t, "call", "--config", config, "faux/echo", "Hello"); code != exitOK || out != "Hello\n" {
+		t.Errorf("inside: %d, %q\n%s", code, out, errs)
+	}
+	stop()
+	<-code
+}
+
+// TestServeExposed: what other machines can reach is guarded, or refused.
+func TestServeExposed(t *testing.T) {
+	config := writeFile(t, "llmd.yaml", "server: {listen: tcp://0.0.0.0:0}\n")
+	if code, _, errs := llmd(t, "serve", "--config", config); code != exitUsage || !strings.Contains(errs, config+": server.listen: other machines can reach tcp://0.0.0.0:0: set server.tls and server.auth, or server.allow_insecure: true") {
+		t.Errorf("exit code %d\n%s", code, errs)
+	}
+}

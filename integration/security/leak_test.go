@@ -1,0 +1,203 @@
+package security
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/prototext"
+	"google.golang.org/protobuf/proto"
+
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+	"github.com/llmd-dev/llmd/integration/harness"
+)
+
+const (
+	hostKey   = "sk-host-0123456789abcdef0123" // llmd's own, for the provider
+	callerKey = "sk-call-fedcba98765432100123" // a caller's, for the provider
+	words     = "xyzzy-what-the-user-said"
+	answers   = "plugh-what-the-provider-said"
+)
+
+// gossip is a provider that repeats all that it was told: in a message it names the
+// key, as some do, and around the message it repeats everything.
+func gossip(t *testing.T) *httptest.Server {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		key := r.Header.Get("Authorization") + r.Header.Get("X-Api-Key") + r.Header.Get("Api-Key") + r.Header.Get("X-Goog-Api-Key")
+		mode, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+		told, _ := json.Marshal(string(body) + key + answers)
+		message := "The request failed (api_key=%s)."
+		if mode == "status401" {
+			message = "Incorrect API key provided: %s."
+		}
+		whole := fmt.Sprintf(`{"error":{"type":"failed","message":"`+message+`","debug":%s}}`, strings.TrimPrefix(key, "Bearer "), told)
+		w.Header().Set("X-Request-Id", "req-1")
+		w.Header().Set("X-Debug", key)
+		var code int
+		switch _, err := fmt.Sscanf(mode, "status%d", &code); {
+		case err == nil:
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(code)
+			_, _ = io.WriteString(w, whole)
+		case mode == "html":
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(http.StatusBadGateway)
+			_, _ = fmt.Fprintf(w, "<html><body><pre>%s</pre></body></html>", told)
+		case mode == "redirect":
+			http.Redirect(w, r, "http://127.0.0.1:1/?key="+key, http.StatusTemporaryRedirect)
+		case mode == "garbage":
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = fmt.Fprintf(w, "data: {%s\n\n", told)
+		case mode == "event":
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = fmt.Fprintf(w, "event: error\ndata: %s\n\n", whole)
+		default: // the connection breaks
+			panic(http.ErrAbortHandler)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// TestNothingLeaks feeds known secrets and words through every RPC and many
+// failures. Neither is in the log; the statuses have no secret, and no word that a
+// provider repeated.
+func TestNothingLeaks(t *testing.T) {
+	host := gossip(t)
+	a := newAuthority(t, "ca")
+	var providers strings.Builder
+	var models []string
+	add := func(id, api, base, more string) {
+		fmt.Fprintf(&providers, "  - {id: %s, api: %s, base_url: '%s', api_key: %s, allow_unlisted_models: true%s}\n", id, api, base, hostKey, more)
+		models = append(models, id+"/m")
+	}
+	apis := []string{"anthropic-messages", "openai-completions", "openai-responses", "google-generative-ai", "mistral-conversations", "faux"}
+	for _, api := range apis {
+		for _, mode := range []string{"status400", "status401", "status403", "status404", "status413", "status418", "status429", "status500", "status503", "status529", "html", "redirect", "garbage", "event", "cut"} {
+			add(api+"-"+mode, api, host.URL+"/"+mode, "")
+		}
+		add(api+"-gone", api, "http://127.0.0.1:1", "")
+		add(api+"-proxy", api, host.URL+"/cut", ", proxy: 'http://user:"+hostKey+"@127.0.0.1:1'")
+	}
+	for _, word := range []string{"rate_limit", "quota", "auth", "permission", "not_found", "context", "too_large", "html", "before", "mid-stream", "refusal", "truncate", "reset", "malformed", "server", "overloaded"} {
+		models = append(models, "faux/error#"+word)
+	}
+	models = append(models, "faux/echo", "faux/agent", words+"/"+words, "faux/"+words, words)
+	l := start(t, guarded(t, a, "  log_level: debug\n  caller_keys: {allow: true}\nproviders:\n"+providers.String()))
+	conn := dial(t, l.tcp, a.trusts())
+	w := &watch{t: t, llmd: llmdv1.NewInferenceServiceClient(conn), models: llmdv1.NewModelServiceClient(conn), reasons: map[string]int{}}
+	for _, name := range models {
+		model, script, _ := strings.Cut(name, "#")
+		prompt := words
+		if script != "" {
+			prompt = script
+		}
+		w.said = !strings.Contains(model, words) && script == "" && model != "faux/echo" && model != "faux/agent"
+		w.all(name, model, prompt)
+	}
+	for _, token := range []string{"", callerKey} { // refused calls, too
+		w.all("refused", "faux/echo", words, token)
+	}
+	log := l.log.String()
+	for _, bad := range []string{hostKey, callerKey, aliceToken, bobToken, words, answers, harness.Canary, digest(aliceToken)} {
+		if i := strings.Index(log, bad); i >= 0 {
+			t.Errorf("the log holds %q: %s", bad, log[max(0, i-300):min(len(log), i+100)])
+		}
+	}
+	if n := strings.Count(log, "msg=call"); n < 4*len(models) || len(w.reasons) < 20 {
+		t.Errorf("%d lines of calls for %d models, reasons %v", n, len(models), w.reasons)
+	}
+}
+
+// watch calls, and looks at what comes back.
+type watch struct {
+	t      *testing.T
+	llmd   llmdv1.InferenceServiceClient
+	models llmdv1.ModelServiceClient
+	// said: what comes back has no word of the conversation.
+	said    bool
+	reasons map[string]int
+	calls   int
+}
+
+func (w *watch) all(what, model, prompt string, token ...string) {
+	w.t.Helper()
+	ctx := with(w.t, aliceToken)
+	if len(token) > 0 {
+		ctx = with(w.t, token[0])
+	}
+	provider, _, _ := strings.Cut(model, "/")
+	ctxs := []context.Context{ctx}
+	if !strings.Contains(provider, words) {
+		ctxs = append(ctxs, metadata.AppendToOutgoingContext(ctx, "llmd-provider-key-"+provider, callerKey))
+	}
+	g := harness.Ask(model, prompt, "look")
+	g.Context.SystemPrompt += words
+	for _, ctx := range ctxs {
+		var trailer metadata.MD
+		w.calls++
+		id := fmt.Sprint("request-", w.calls)
+		r, err := w.llmd.Complete(ctx, &llmdv1.CompleteRequest{Generation: g}, grpc.Trailer(&trailer))
+		w.look(what+" Complete", r, err, trailer)
+		s, err := w.llmd.Stream(ctx, &llmdv1.StreamRequest{RequestId: id, Generation: g})
+		for err == nil {
+			var e *llmdv1.StreamResponse
+			if e, err = s.Recv(); err == nil {
+				w.look(what+" event", e, nil, nil)
+			}
+		}
+		w.look(what+" Stream", nil, err, s.Trailer())
+		p, err := w.llmd.PrepareContext(ctx, &llmdv1.PrepareContextRequest{Generation: g}, grpc.Trailer(&trailer))
+		said := w.said
+		w.said = false // it shows the request
+		w.look(what+" PrepareContext", p, err, trailer)
+		w.said = said
+		got, err := w.llmd.GetResponse(ctx, &llmdv1.GetResponseRequest{Target: &llmdv1.GetResponseRequest_RequestId{RequestId: id}}, grpc.Trailer(&trailer))
+		w.look(what+" GetResponse", got, err, trailer)
+		aborted, err := w.llmd.Abort(ctx, &llmdv1.AbortRequest{Target: &llmdv1.AbortRequest_RequestId{RequestId: id}, Reason: "because"}, grpc.Trailer(&trailer))
+		w.look(what+" Abort", aborted, err, trailer)
+		m, err := w.models.GetModel(ctx, &llmdv1.GetModelRequest{Name: model}, grpc.Trailer(&trailer))
+		w.look(what+" GetModel", m, err, trailer)
+	}
+	list, err := w.models.ListModels(ctx, &llmdv1.ListModelsRequest{Filter: words})
+	w.look(what+" ListModels", list, err, nil)
+	hosts, err := w.models.ListProviders(ctx, &llmdv1.ListProvidersRequest{})
+	w.look(what+" ListProviders", hosts, err, nil)
+}
+
+// look finds secrets and words in an answer, a status with its details, and a
+// trailer.
+func (w *watch) look(what string, m proto.Message, err error, trailer metadata.MD) {
+	w.t.Helper()
+	st := status.Convert(err)
+	if err != nil {
+		w.reasons[harness.ReasonOf(err)]++
+		if harness.ReasonOf(err) == "" && !errors.Is(err, io.EOF) {
+			w.t.Errorf("%s has no reason: %v", what, err)
+		}
+	}
+	seen := prototext.Format(st.Proto()) + fmt.Sprint(st.Details()) + fmt.Sprint(map[string][]string(trailer))
+	if m != nil {
+		seen += prototext.Format(m)
+	}
+	bad := []string{hostKey, callerKey, aliceToken, bobToken, "127.0.0.1:1/?key"}
+	if w.said {
+		bad = append(bad, words, answers, harness.Canary)
+	}
+	for _, b := range bad {
+		if i := strings.Index(seen, b); i >= 0 {
+			w.t.Errorf("%s shows %q: %s", what, b, seen[max(0, i-300):min(len(seen), i+100)])
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package interceptors
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+	"github.com/llmd-dev/llmd/internal/calllog"
+	"github.com/llmd-dev/llmd/internal/config"
+	"github.com/llmd-dev/llmd/internal/principal"
+)
+
+// Gate lets calls in: it finds out who calls, and holds everybody to the limits.
+// What a caller may ask for is the services' business; they find the caller by
+// package principal. It is safe for concurrent use.
+type Gate struct {
+	callers atomic.Pointer[callers]
+	load    load
+
+	mu     sync.Mutex
+	meters map[string]*meter // by name; those of callers that are gone stay
+}
+
+// NewGate makes the gate of a configuration.
+func NewGate(s config.Server) *Gate {
+	g := &Gate{load: load{limits: s.Limits}, meters: map[string]*meter{}}
+	g.SetAuth(s.Auth)
+	return g
+}
+
+// SetAuth changes who may call, from the next call on. Calls that run go on, and
+// what callers have used up stays used up.
+func (g *Gate) SetAuth(a config.Auth) { g.callers.Store(newCallers(a, g.meter)) }
+
+func (g *Gate) meter(name string, own config.CallerLimits) *meter {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	m := g.meters[name]
+	if m == nil {
+		m = &meter{}
+		g.meters[name] = m
+	}
+	all := g.load.limits.PerCaller
+	m.set(config.CallerLimits{
+		ConcurrentCalls:   cmp.Or(own.ConcurrentCalls, all.ConcurrentCalls),
+		RequestsPerSecond: cmp.Or(own.RequestsPerSecond, all.RequestsPerSecond),
+		Burst:             cmp.Or(own.Burst, all.Burst),
+	})
+	return m
+}
+
+// open: probes ask without credentials, and are answered by a server at its limits.
+func open(method string) bool { return strings.HasPrefix(method, "/grpc.health.v1.Health/") }
+
+// enter lets a call in, or says why not. leave must be called at its end.
+func (g *Gate) enter(ctx context.Context, method string) (_ context.Context, leave func(), _ *refusal) {
+	if open(method) {
+		return ctx, func() {}, nil
+	}
+	c, no := g.callers.Load().identify(ctx)
+	if no != nil {
+		return nil, nil, no
+	}
+	if c.principal != nil {
+		ctx = principal.With(ctx, c.principal)
+		calllog.From(ctx).Add(slog.String("caller", c.principal.Name))
+	}
+	// An abort makes room: it must not wait for any.
+	if method == llmdv1.InferenceService_Abort_FullMethodName {
+		return ctx, func() {}, nil
+	}
+	// The server's limit comes first: a caller's quota is for what is done.
+	if no := g.load.begin(); no != nil {
+		return nil, nil, no
+	}
+	if no := c.meter.begin(); no != nil {
+		g.load.end()
+		return nil, nil, no
+	}
+	return ctx, func() { c.meter.end(); g.load.end() }, nil
+}
+
+// unary is the gate of calls with one request and one answer.
+func (g *Gate) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	inside, leave, no := g.enter(ctx, info.FullMethod)
+	if no != nil {
+		return nil, no.status(ctx)
+	}
+	defer leave()
+	if open(info.FullMethod) {
+		return next(inside, req)
+	}
+	n := size(req)
+	if no := g.load.hold(n); no != nil {
+		return nil, no.status(ctx)
+	}
+	defer g.load.release(n)
+	return next(inside, req)
+}
+
+// stream is the gate of all other calls.
+func (g *Gate) stream(srv any, s grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+	ctx, leave, no := g.enter(s.Context(), info.FullMethod)
+	if no != nil {
+		return no.status(s.Context())
+	}
+	defer leave()
+	if open(info.FullMethod) {
+		return next(srv, s)
+	}
+	inside := &insideStream{ServerStream: s, ctx: ctx, load: &g.load}
+	defer func() { g.load.release(inside.held) }()
+	return next(srv, inside)
+}
+
+// insideStream is a stream whose caller is known and whose request counts.
+type insideStream struct {
+	grpc.ServerStream
+	ctx  context.Context //nolint:containedctx // it stands for the stream's own
+	load *load
+	held int
+}
+
+func (s *insideStream) Context() context.Context { return s.ctx }
+
+// RecvMsg counts the latest request.
+func (s *insideStream) RecvMsg(m any) error {
+	if err := s.ServerStream.RecvMsg(m); err != nil {
+		return err
+	}
+	s.load.release(s.held)
+	s.held = 0
+	n := size(m)
+	if no := s.load.hold(n); no != nil {
+		return no.status(s.ctx)
+	}
+	s.held = n
+	return nil
+}
+
+func size(m any) int {
+	if p, ok := m.(proto.Message); ok {
+		return proto.Size(p)
+	}
+	return 0
+}
