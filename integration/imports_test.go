@@ -120,6 +120,7 @@ var importTable = []importRule{
 	{pattern: "internal/upstream", own: []string{"adapters", "adapters/profile"}, others: []string{anything}},
 	{pattern: "internal/fetch", own: []string{"adapters/profile"}, others: []string{anything}},
 	{pattern: "internal/toolcheck", own: []string{genPkg}, others: []string{anything}},
+	{pattern: "internal/aside"},
 	{pattern: "internal/calllog", own: nil},
 	{pattern: "internal/near", own: nil},
 	{pattern: "internal/principal", own: nil},

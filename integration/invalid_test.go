@@ -76,7 +76,7 @@ func TestInvalidRequests(t *testing.T) {
 			r.Generation.Context.Tools = []*llmdv1.Tool{{Name: "a", ParametersJsonSchema: `{"type":5}`}}
 		}, "generation.context.tools[0].parameters_json_schema"},
 		{"temperature", func(r *llmdv1.StreamRequest) {
-			r.Generation.Config = &llmdv1.GenerationConfig{Temperature: proto.Float64(2.1)}
+			r.Generation.Config = &llmdv1.GenerationConfig{Temperature: new(2.1)}
 		}, "generation.config.temperature"},
 		{"top_p", func(r *llmdv1.StreamRequest) {
 			r.Generation.Config = &llmdv1.GenerationConfig{TopP: proto.Float64(0)}

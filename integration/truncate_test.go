@@ -14,8 +14,8 @@ func success(stop string) bool { return stop == "STOP" || stop == "LENGTH" || st
 // stream the places after each message.
 func boundaries(r *recording) []int {
 	var out []int
-	switch {
-	case r.folder == "bedrock-converse-stream":
+	switch r.folder {
+	case "bedrock-converse-stream":
 		for at := 0; at+4 <= len(r.body); {
 			n := int(r.body[at])<<24 | int(r.body[at+1])<<16 | int(r.body[at+2])<<8 | int(r.body[at+3])
 			if n < 16 || at+n > len(r.body) {

@@ -82,10 +82,10 @@ func (s *Inference) Stream(req *llmdv1.StreamRequest, stream grpc.ServerStreamin
 // client's doing. Any other failure is llmd's own.
 func gone(err error) error {
 	code := status.Code(err)
-	switch {
-	case code == codes.Canceled || code == codes.Unavailable:
+	if code == codes.Canceled || code == codes.Unavailable {
 		return context.Canceled
-	case code == codes.DeadlineExceeded:
+	}
+	if code == codes.DeadlineExceeded {
 		return context.DeadlineExceeded
 	}
 	return err

@@ -115,15 +115,15 @@ func (p *sseParser) usual() (Frame, bool) {
 
 // cutLine cuts off a line that ends with LF or CR LF; rest is nil if it does not.
 func cutLine(b []byte) (line, rest []byte) {
-	end := bytes.IndexByte(b, '\n')
-	if end < 0 {
+	before, after, ok := bytes.Cut(b, []byte{'\n'})
+	if !ok {
 		return nil, nil
 	}
-	line = bytes.TrimSuffix(b[:end], []byte{'\r'})
+	line = bytes.TrimSuffix(before, []byte{'\r'})
 	if bytes.IndexByte(line, '\r') >= 0 {
 		return nil, nil
 	}
-	return line, b[end+1:]
+	return line, after
 }
 
 // name is an event's name: they repeat, so that one string serves a run of equal

@@ -1,6 +1,7 @@
 package jsonwire
 
 import (
+	"bytes"
 	stdjson "encoding/json"
 	"testing"
 
@@ -93,7 +94,7 @@ func samePoint(t *testing.T, in string, got point) {
 	}
 	g, _ := stdjson.Marshal(got)
 	w, _ := stdjson.Marshal(want)
-	if string(g) != string(w) {
+	if !bytes.Equal(g, w) {
 		t.Errorf("%s: read as %s, Unmarshal reads %s", in, g, w)
 	}
 }
@@ -103,8 +104,9 @@ func FuzzCursor(f *testing.F) {
 	f.Add(`{"name":"a\ud83d\ude00","index":12,"tags":["x",null],"extra":{"a":[1.5e-3,{}]}}`)
 	f.Add(`{"name":"a","name":null,"index":1,"index":2}`)
 	f.Fuzz(func(t *testing.T, in string) {
-		any := NewCursor([]byte(in))
-		if any.Skip(); any.Whole() && !valid(in) {
+		whole := NewCursor([]byte(in))
+		whole.Skip()
+		if whole.Whole() && !valid(in) {
 			t.Errorf("%q is no JSON and was skipped", in)
 		}
 		if got, ok := readPoint([]byte(in)); ok {

@@ -112,7 +112,7 @@ func llmds(ctx context.Context, flag, dir string) ([]llmdBinary, error) {
 		return []llmdBinary{{"llmd", binary}}, err
 	}
 	var all []llmdBinary
-	for _, word := range strings.Split(flag, ",") {
+	for word := range strings.SplitSeq(flag, ",") {
 		name, path, ok := strings.Cut(word, "=")
 		if !ok {
 			name, path = "llmd", word

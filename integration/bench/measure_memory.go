@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -96,7 +97,7 @@ func (b *bench) measureIdle(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		row := []string{name, fmt.Sprint(streams), number(perStream / 1024)}
+		row := []string{name, strconv.Itoa(streams), number(perStream / 1024)}
 		if s.judged {
 			row = append(row, number(mostIdle), verdict(perStream/1024, mostIdle))
 		}

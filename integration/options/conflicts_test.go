@@ -28,17 +28,17 @@ func conflicts() []wish {
 
 	const sampling = "sampling beside thinking"
 	for _, v := range []float64{0.3, 1} {
-		add(sampling, fmt.Sprintf("effort HIGH, then temperature %v", v), thinks, "", func(g *llmdv1.Generation) { config(g).Temperature = proto.Float64(v) }, "config.temperature")
+		add(sampling, fmt.Sprintf("effort HIGH, then temperature %v", v), thinks, "", func(g *llmdv1.Generation) { config(g).Temperature = new(v) }, "config.temperature")
 	}
 	for _, v := range []float64{0.5, 0.97} {
-		add(sampling, fmt.Sprintf("effort HIGH, then top_p %v", v), thinks, "", func(g *llmdv1.Generation) { config(g).TopP = proto.Float64(v) }, "config.top_p")
+		add(sampling, fmt.Sprintf("effort HIGH, then top_p %v", v), thinks, "", func(g *llmdv1.Generation) { config(g).TopP = new(v) }, "config.top_p")
 	}
 	add(sampling, "effort HIGH, then top_k 40", thinks, "", func(g *llmdv1.Generation) { config(g).TopK = proto.Int32(40) }, "config.top_k")
 	add(sampling, "effort HIGH, then a stop sequence", thinks, "", func(g *llmdv1.Generation) { config(g).StopSequences = []string{"END"} }, "config.stop_sequences")
 	add(sampling, "temperature 0.5, then effort NONE", warm, "where the model does not reason", func(g *llmdv1.Generation) {
 		setEffort(g, llmdv1.ReasoningEffort_REASONING_EFFORT_NONE)
 	}, "reasoning.effort", "config.temperature")
-	add("temperature beside top_p", "temperature 0.5, then top_p 0.9", warm, "", func(g *llmdv1.Generation) { config(g).TopP = proto.Float64(0.9) }, "config.top_p")
+	add("temperature beside top_p", "temperature 0.5, then top_p 0.9", warm, "", func(g *llmdv1.Generation) { config(g).TopP = new(0.9) }, "config.top_p")
 
 	const forcing = "a tool that must be called, beside thinking"
 	add(forcing, "effort HIGH, then tool_choice REQUIRED", thinksAll, "", required, "tool_choice", "reasoning.effort", "reasoning")
@@ -49,11 +49,11 @@ func conflicts() []wish {
 
 	const limit = "an output limit, which counts thinking"
 	for _, n := range []int32{100, 1024, 1025, 2048, 5000} {
-		add(limit, fmt.Sprintf("effort HIGH, then max_output_tokens %d", n), thinks, "", func(g *llmdv1.Generation) { config(g).MaxOutputTokens = proto.Int32(n) }, "config.max_output_tokens", "reasoning")
+		add(limit, fmt.Sprintf("effort HIGH, then max_output_tokens %d", n), thinks, "", func(g *llmdv1.Generation) { config(g).MaxOutputTokens = new(n) }, "config.max_output_tokens", "reasoning")
 	}
 	for _, v := range [][2]int32{{8000, 8001}, {8000, 4000}, {8000, 1500}, {3000, 1000}} {
 		add(limit, fmt.Sprintf("a budget of %d with max_output_tokens %d", v[0], v[1]), plain, "", func(g *llmdv1.Generation) {
-			reasoning(g).BudgetTokens, config(g).MaxOutputTokens = proto.Int32(v[0]), proto.Int32(v[1])
+			reasoning(g).BudgetTokens, config(g).MaxOutputTokens = new(v[0]), new(v[1])
 		}, "reasoning.budget_tokens", "config.max_output_tokens", "reasoning")
 	}
 
@@ -85,7 +85,7 @@ func conflicts() []wish {
 	}, last, "config.output_json_schema")
 
 	const calls = "rules for calls"
-	single := func(g *llmdv1.Generation) { config(g).ParallelToolCalls = proto.Bool(false) }
+	single := func(g *llmdv1.Generation) { config(g).ParallelToolCalls = new(false) }
 	add(calls, "tool_choice REQUIRED, then parallel_tool_calls false", forced, "", single, "config.parallel_tool_calls")
 	add(calls, "tool_choice NONE with parallel_tool_calls false", tools, "", func(g *llmdv1.Generation) {
 		never(g)

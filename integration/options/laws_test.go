@@ -168,8 +168,11 @@ func tolerated() map[string]string {
 // limits are the members that hold the output limit.
 func limits() [][]string {
 	return [][]string{
-		{"max_tokens"}, {"max_completion_tokens"}, {"max_output_tokens"},
-		{"generationConfig", "maxOutputTokens"}, {"inferenceConfig", "maxTokens"},
+		{"max_tokens"},
+		{"max_completion_tokens"},
+		{"max_output_tokens"},
+		{"generationConfig", "maxOutputTokens"},
+		{"inferenceConfig", "maxTokens"},
 	}
 }
 

@@ -3,8 +3,6 @@ package options
 import (
 	"encoding/base64"
 
-	"google.golang.org/protobuf/proto"
-
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 	"github.com/llmd-dev/llmd/integration/harness"
 )
@@ -58,7 +56,7 @@ func (b base) request(t target) *llmdv1.Generation {
 	case forced:
 		g.ToolChoice = &llmdv1.ToolChoice{Choice: &llmdv1.ToolChoice_Mode{Mode: llmdv1.ToolMode_TOOL_MODE_REQUIRED}}
 	case warm:
-		config(g).Temperature = proto.Float64(0.5)
+		config(g).Temperature = new(0.5)
 	}
 	return g
 }

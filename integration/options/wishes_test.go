@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"google.golang.org/protobuf/proto"
-
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
@@ -41,16 +39,16 @@ func configWish(option, value string, set func(*llmdv1.GenerationConfig)) wish {
 func samplingWishes() []wish {
 	var all []wish
 	for _, v := range []float64{0, 0.5, 1, 1.5, 2} {
-		all = append(all, configWish("temperature", fmt.Sprint(v), func(c *llmdv1.GenerationConfig) { c.Temperature = proto.Float64(v) }))
+		all = append(all, configWish("temperature", fmt.Sprint(v), func(c *llmdv1.GenerationConfig) { c.Temperature = new(v) }))
 	}
 	for _, v := range []float64{0.5, 0.95, 1} {
-		all = append(all, configWish("top_p", fmt.Sprint(v), func(c *llmdv1.GenerationConfig) { c.TopP = proto.Float64(v) }))
+		all = append(all, configWish("top_p", fmt.Sprint(v), func(c *llmdv1.GenerationConfig) { c.TopP = new(v) }))
 	}
 	for _, v := range []int32{1, 40, 1000} {
-		all = append(all, configWish("top_k", fmt.Sprint(v), func(c *llmdv1.GenerationConfig) { c.TopK = proto.Int32(v) }))
+		all = append(all, configWish("top_k", fmt.Sprint(v), func(c *llmdv1.GenerationConfig) { c.TopK = new(v) }))
 	}
 	for _, v := range []int32{1, 16, 3000, 2_000_000_000} {
-		all = append(all, configWish("max_output_tokens", fmt.Sprint(v), func(c *llmdv1.GenerationConfig) { c.MaxOutputTokens = proto.Int32(v) }))
+		all = append(all, configWish("max_output_tokens", fmt.Sprint(v), func(c *llmdv1.GenerationConfig) { c.MaxOutputTokens = new(v) }))
 	}
 	for _, n := range []int{1, 4, 5, 6, 16} {
 		stops := strings.Split("A,B,C,D,E,F,G,H,I,J,K,L,M,N,O,P", ",")[:n]
@@ -60,7 +58,7 @@ func samplingWishes() []wish {
 	blank.fields = append(blank.fields, "config.stop_sequences[0]")
 	all = append(all, blank)
 	for _, v := range []int64{7, 0, -1, 1 << 40} {
-		all = append(all, configWish("seed", fmt.Sprint(v), func(c *llmdv1.GenerationConfig) { c.Seed = proto.Int64(v) }))
+		all = append(all, configWish("seed", fmt.Sprint(v), func(c *llmdv1.GenerationConfig) { c.Seed = new(v) }))
 	}
 	return all
 }
@@ -109,7 +107,7 @@ func reasoningWishes() []wish {
 	for _, n := range []int32{100, 1024, 5000, 30000, 500_000} {
 		all = append(all, wish{
 			option: "budget_tokens", value: fmt.Sprint(n), base: plain, fields: []string{"reasoning.budget_tokens"},
-			set: func(g *llmdv1.Generation, _ target) { reasoning(g).BudgetTokens = proto.Int32(n) },
+			set: func(g *llmdv1.Generation, _ target) { reasoning(g).BudgetTokens = new(n) },
 		})
 	}
 	summary := func(g *llmdv1.Generation, _ target) { reasoning(g).IncludeSummary = true }
@@ -144,7 +142,7 @@ func toolWishes() []wish {
 	none := mode("NONE, without tools", plain, llmdv1.ToolMode_TOOL_MODE_NONE)
 	none.quiet = "there is no tool to be called"
 	parallel := func(value string, b base, v bool) wish {
-		w := configWish("parallel_tool_calls", value, func(c *llmdv1.GenerationConfig) { c.ParallelToolCalls = proto.Bool(v) })
+		w := configWish("parallel_tool_calls", value, func(c *llmdv1.GenerationConfig) { c.ParallelToolCalls = new(v) })
 		w.base = b
 		return w
 	}

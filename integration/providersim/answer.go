@@ -3,6 +3,7 @@ package providersim
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -91,7 +92,7 @@ func (r *request) reply() *reply {
 	seed := sha256.Sum256([]byte(r.api + "\x00" + r.model + "\x00" + string(r.raw)))
 	a := &reply{
 		Rand: rand.New(rand.NewPCG(binary.LittleEndian.Uint64(seed[:]), binary.LittleEndian.Uint64(seed[8:]))),
-		id:   fmt.Sprintf("%x", seed[16:28]),
+		id:   hex.EncodeToString(seed[16:28]),
 	}
 	w := r.wish()
 	a.decide(w)

@@ -87,16 +87,20 @@ func TestServer(t *testing.T) {
 		holds      string
 	}{
 		{Anthropic + "/v1/messages", `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"x"}]}`, 200, "event: message_stop"},
-		{Anthropic + "/v1/messages", `{"model":"m","max_tokens":0,"messages":[{"role":"user","content":"x"}]}`, 400,
-			`{"type":"error","error":{"type":"invalid_request_error","message":"max_tokens: Input should be`},
+		{
+			Anthropic + "/v1/messages", `{"model":"m","max_tokens":0,"messages":[{"role":"user","content":"x"}]}`, 400,
+			`{"type":"error","error":{"type":"invalid_request_error","message":"max_tokens: Input should be`,
+		},
 		{Chat + "/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":"x"}]}`, 200, "data: [DONE]"},
 		{Chat + "/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":null}]}`, 400, `"param":"messages.0.content"`},
 		{Responses + "/v1/responses", `{"model":"gpt-5","store":false,"input":[{"type":"reasoning","id":"rs_1","summary":[]},{"role":"assistant","content":"x"}]}`, 404, "not found"},
 		{Gemini + "/v1beta/models/gemini-3-pro:streamGenerateContent", `{"contents":[{"role":"user","parts":[{"text":"x"}]}]}`, 200, `"modelVersion":"gemini-3-pro"`},
 		{Gemini + "/v1beta/models/gemini-3-pro:streamGenerateContent", `{"contents":[]}`, 400, `"status":"INVALID_ARGUMENT"`},
 		{Bedrock + "/model/anthropic.claude-opus-4-6-v1%3A0/converse-stream", `{"messages":[{"role":"user","content":[{"text":"x"}]}]}`, 200, "messageStop"},
-		{Bedrock + "/model/anthropic.claude-opus-4-6-v1%3A0/converse-stream", `{"messages":[{"role":"user","content":[{"text":"x"}]},{"role":"assistant","content":[{"text":"x"}]}]}`,
-			400, `{"message":"This model does not support assistant message prefill.`},
+		{
+			Bedrock + "/model/anthropic.claude-opus-4-6-v1%3A0/converse-stream", `{"messages":[{"role":"user","content":[{"text":"x"}]},{"role":"assistant","content":[{"text":"x"}]}]}`,
+			400, `{"message":"This model does not support assistant message prefill.`,
+		},
 		{Mistral + "/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":"x"}]}`, 200, "data: [DONE]"},
 		{Mistral + "/v1/chat/completions", `{"model":"m","seed":1,"messages":[{"role":"user","content":"x"}]}`, 422, `"object":"error"`},
 		{"no-such-api/v1", `{}`, 404, ""},

@@ -89,7 +89,7 @@ func thinkingStartsTurn(r *request, bad report) {
 		return
 	}
 	if r.messages[len(r.messages)-1].role != "assistant" && !isThinking(first.parts[0]) && !isThinking(last.parts[0]) {
-		bad(last.parts[0].path, "Expected `thinking` or `redacted_thinking`, but found `%s`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks).", last.parts[0].kind)
+		bad(last.parts[0].path, "Expected `thinking` or `redacted_thinking`, but found `%s`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceding the lastmost set of `tool_use` and `tool_result` blocks).", last.parts[0].kind)
 	}
 }
 

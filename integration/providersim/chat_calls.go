@@ -78,7 +78,7 @@ func chatFollows(r *request, bad report) {
 			i--
 		}
 		if i < 0 || !slices.ContainsFunc(r.callsInMessage(i), func(c call) bool { return c.id.str() == res.id.str() }) {
-			bad(res.path, "messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.")
+			bad(res.path, "messages with role 'tool' must be a response to a preceding message with 'tool_calls'.")
 		}
 	}
 }

@@ -201,7 +201,7 @@ func equal(a, b *node) bool {
 	if okX && okY {
 		return x.Cmp(y) == 0
 	}
-	return string(a.raw) == string(b.raw)
+	return bytes.Equal(a.raw, b.raw)
 }
 
 // compact is a JSON text without white space between its tokens.

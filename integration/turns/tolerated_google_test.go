@@ -1,6 +1,7 @@
 package turns
 
 import (
+	"bytes"
 	"encoding/base64"
 	"slices"
 	"strings"
@@ -79,5 +80,5 @@ func sameBytes(a, b string) bool {
 	alphabet := strings.NewReplacer("-", "+", "_", "/", "=", "")
 	x, errX := base64.RawStdEncoding.DecodeString(alphabet.Replace(a))
 	y, errY := base64.RawStdEncoding.DecodeString(alphabet.Replace(b))
-	return errX == nil && errY == nil && string(x) == string(y)
+	return errX == nil && errY == nil && bytes.Equal(x, y)
 }

@@ -119,7 +119,8 @@ func (q *queue) pop() (e event, ok, closed bool) {
 	e = q.items[q.head]
 	q.items[q.head] = event{}
 	q.bytes -= e.size()
-	if q.head++; q.head == len(q.items) {
+	q.head++
+	if q.head == len(q.items) {
 		q.items, q.head = q.items[:0], 0
 	}
 	signal(q.room)

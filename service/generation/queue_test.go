@@ -38,8 +38,11 @@ func TestQueueMergesBehindABusySender(t *testing.T) {
 	q.push(event{response: end})
 	q.push(argumentsOf(2, "e", 3, "}"))
 	want := []event{
-		textOf(0, strings.Repeat("a", 1000)), textOf(1, "b"), {kind: thinkingBlock, index: 1, text: "t"},
-		argumentsOf(2, "cd", 2, "]}"), {response: end}, argumentsOf(2, "e", 3, "}"),
+		textOf(0, strings.Repeat("a", 1000)), textOf(1, "b"),
+		{kind: thinkingBlock, index: 1, text: "t"},
+		argumentsOf(2, "cd", 2, "]}"),
+		{response: end},
+		argumentsOf(2, "e", 3, "}"),
 	}
 	got := drain(q)
 	if len(got) != len(want) {

@@ -46,7 +46,10 @@ async fn connect(address: &str, ca: Option<&String>) -> Result<Channel> {
         Some(file) => Endpoint::from_shared(format!("https://{address}"))?
             .tls_config(ClientTlsConfig::new().ca_certificate(Certificate::from_pem(std::fs::read(file)?)))?,
     };
-    Ok(endpoint.connect().await?)
+    // Events are small and may come faster than they are read. With tonic's own window
+    // of 2 MiB, h2 takes a pile of them for an attack and closes the connection
+    // (too_many_data_frames); with this one llmd waits, and merges what waits.
+    Ok(endpoint.initial_stream_window_size(64 * 1024).connect().await?)
 }
 
 async fn run(chat: &mut Chat, command: &str, args: &[String], image: Option<&String>) -> Result<()> {
