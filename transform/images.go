@@ -153,10 +153,22 @@ func readable(img *llmdv1.ImageContent) bool {
 	if rest, ok := strings.CutPrefix(uri, "data:"); ok {
 		// Parameters other than base64 have no meaning for images.
 		mime, payload, ok := strings.Cut(rest, ";base64,")
-		return ok && mime != "" && payload != "" && !strings.ContainsAny(mime, ";,")
+		return ok && !strings.ContainsAny(mime, ";,") && isImage(strings.ToLower(mime), payload)
 	}
 	scheme, rest, ok := strings.Cut(uri, "://")
 	return ok && rest != "" && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
+}
+
+// isImage says whether the base64 of a data URL can be read and holds an image: by
+// its bytes or, for the kinds that these do not tell, by what it is called.
+func isImage(mime, payload string) bool {
+	data, err := base64.StdEncoding.DecodeString(payload)
+	if err != nil || len(data) == 0 {
+		return false
+	}
+	found := http.DetectContentType(data)
+	return strings.HasPrefix(found, "image/") ||
+		found == "application/octet-stream" && (mime == "image/heic" || mime == "image/heif" || mime == "image/avif")
 }
 
 // moveErrorImages moves images out of results that are errors, for APIs that

@@ -72,7 +72,7 @@ func imageExamples() []example {
 		{
 			name: "a type that the API does not read, whatever it is called", to: claude,
 			in: conversation(user(uImage(typed("image/bmp", "x")), uImage(typed("image/png", "BM")), uImage(typed("image/bmp", "GIF89a")),
-				uImage(link("data:image/bmp;base64,eHg=")), uImage(link("data:image/bmp;base64,iVBORw0KGgo=")), uImage(link("https://h/x")))),
+				uImage(link("data:image/bmp;base64,Qk0=")), uImage(link("data:image/bmp;base64,iVBORw0KGgo=")), uImage(link("https://h/x")))),
 			want: conversation(user(uText(badType), uImage(typed("image/bmp", "GIF89a")), uText(badType),
 				uImage(link("data:image/bmp;base64,iVBORw0KGgo=")), uImage(link("https://h/x")))),
 			changes: changes(change(0, 0, downgraded, "images.unsupported_type"), change(0, 1, downgraded, "images.unsupported_type"),
