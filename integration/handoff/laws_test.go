@@ -392,16 +392,23 @@ func turnsOf(body []byte, chat bool) (turns []json.RawMessage, fixed map[string]
 	return turns, fixed
 }
 
+// asks says whether a message is a user's who begins with words, after which nothing
+// that comes later changes what was said.
+func asks(m *llmdv1.Message) bool {
+	c := m.GetUser().GetContent()
+	return len(c) > 0 && Word(c[0].GetText().GetText()) != ""
+}
+
 // stablePrefix: what was sent when the history was shorter begins what is sent now.
 // A turn is joined to the last one where the API needs that, and then the report says
 // so.
 func stablePrefix(w *World, t Turn, p *Prepared) *broken {
 	messages := t.Generation.GetContext().GetMessages()
 	k := len(messages) - 1
-	for k > 0 && (messages[k-1].GetUser() == nil || Word(messages[k-1].GetUser().GetContent()[0].GetText().GetText()) == "") {
+	for k > 0 && !asks(messages[k-1]) {
 		k--
 	}
-	if k == 0 {
+	if k <= 0 {
 		return nil
 	}
 	g := proto.CloneOf(t.Generation)

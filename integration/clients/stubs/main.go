@@ -11,7 +11,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/llmd-dev/llmd/integration/clients/build" //nolint:depguard // this command is a part of the same test support
+	"github.com/llmd-dev/llmd/integration/clients/build"
 )
 
 func main() {
