@@ -8,6 +8,10 @@ import (
 // Redacted stands where a secret was.
 const Redacted = "REDACTED"
 
+// maxMasked is several times what a message may have, so that a secret that is cut in
+// two here lies behind the message's own end.
+const maxMasked = 8 << 10
+
 // Providers echo keys in their errors, whole or in part, and gateways echo URLs
 // and headers that carry them.
 var (
@@ -24,10 +28,13 @@ var (
 )
 
 // MaskSecrets replaces what looks like a credential.
+// What is longer than any message may be is cut before it is looked at: the text is a
+// provider's, and looking costs time.
 func MaskSecrets(text string) string {
 	if text == "" {
 		return ""
 	}
+	text = cut(text, maxMasked)
 	text = prefixedSecret.ReplaceAllString(text, Redacted)
 	text = replaceLast(schemeSecret, text, anySecret)
 	text = replaceLast(assignedSecret, text, anySecret)

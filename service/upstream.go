@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"strings"
 	"sync"
 
 	"github.com/llmd-dev/llmd/adapters"
@@ -97,6 +98,25 @@ func scheme(p *catalog.Provider, m *profile.Model) upstream.Scheme {
 		return upstream.SchemeOf(m.API)
 	}
 	return upstream.Scheme(p.Auth)
+}
+
+// secrets are the credentials of a model's provider that are known beforehand.
+func (u *Upstream) secrets(m *profile.Model) []string {
+	p, ok := u.current().Provider(m.Provider)
+	if !ok {
+		return nil
+	}
+	all := []string{p.Key.Reveal()}
+	for _, h := range p.Headers {
+		name := strings.ToLower(h.Name)
+		for _, word := range []string{"key", "token", "auth", "secret"} {
+			if strings.Contains(name, word) {
+				all = append(all, h.Value.Reveal(), strings.TrimPrefix(h.Value.Reveal(), "Bearer "))
+				break
+			}
+		}
+	}
+	return all
 }
 
 func newTarget(p *catalog.Provider) *upstream.Target {

@@ -28,6 +28,7 @@ const (
 	maxOpaqueBytes = 1 << 20
 	maxStops       = 16
 	maxLabels      = 32
+	maxLabelBytes  = 256
 	maxRetries     = 10
 	maxFallbacks   = 10
 	maxReason      = 256
@@ -178,6 +179,12 @@ func (c *checker) generation(g *llmdv1.Generation) {
 	c.enum("generation.cache.retention", g.GetCache().GetRetention())
 	if n := len(g.GetLabels()); n > maxLabels {
 		c.add("generation.labels", reasonTooMany, "must be at most %d, not %d", maxLabels, n)
+	}
+	for k, v := range g.GetLabels() {
+		if len(k) > maxLabelBytes || len(v) > maxLabelBytes {
+			c.add("generation.labels", reasonTooLong, "keys and values must have at most %d bytes", maxLabelBytes)
+			break
+		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(g.GetProviderOptionsJson())) {
 		field := fmt.Sprintf("generation.provider_options_json[%s]", id)

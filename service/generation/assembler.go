@@ -37,6 +37,8 @@ type assembler struct {
 	issuer *llmdv1.Signature
 	// price gives the cost of usage, nil where it is unknown.
 	price func(u *llmdv1.Usage, tier string) *llmdv1.Cost
+	// hide replaces credentials in a word of the provider's; nil = there are none.
+	hide func(string) string
 	// errorOf spells an error in the contract's words.
 	errorOf func(error) *llmdv1.Error
 	// partials and snapshots are the caller's options.
@@ -178,17 +180,16 @@ func (a *assembler) applyPart(p *adapters.Part) {
 
 func (a *assembler) takeIDs(p *adapters.Part) {
 	if p.ID != "" && a.message.ProviderResponseId == "" {
-		a.message.ProviderResponseId = clean(p.ID)
+		a.message.ProviderResponseId = a.word(p.ID)
 	}
 	if p.Name != "" && a.message.ResponseModel == "" {
-		a.message.ResponseModel = clean(p.Name)
+		a.message.ResponseModel = a.word(p.Name)
 	}
 }
 
 // setUsage says whether the usage differs from what was known.
 func (a *assembler) setUsage(u *llmdv1.Usage) bool {
-	u = proto.CloneOf(u)
-	u.TotalTokens = u.GetInputTokens() + u.GetCacheReadTokens() + u.GetCacheWriteTokens() + u.GetOutputTokens()
+	u = sane(proto.CloneOf(u))
 	billed := u.Cost
 	u.Cost = a.price(u, a.tier)
 	if billed.GetFromProvider() {
@@ -211,7 +212,7 @@ func (a *assembler) reprice() {
 }
 
 func (a *assembler) diagnose(p *adapters.Part) {
-	d := &llmdv1.Diagnostic{Code: p.Name, Message: clean(p.Text)}
+	d := &llmdv1.Diagnostic{Code: p.Name, Message: a.word(p.Text)}
 	if b := a.byKey[p.Block]; p.Block >= 0 && b != nil && b.started {
 		d.ContentIndex = new(b.index)
 	}
@@ -303,13 +304,13 @@ func (a *assembler) nameCall(b *block, p *adapters.Part) {
 		return
 	}
 	if b.id == "" {
-		b.id = clean(p.ID)
+		b.id = a.word(p.ID)
 	}
 	if b.namespace == "" {
-		b.namespace = clean(p.Namespace)
+		b.namespace = a.word(p.Namespace)
 	}
 	if b.name == "" {
-		b.name = clean(p.Name)
+		b.name = a.word(p.Name)
 	}
 	if b.name != "" {
 		a.startCall(b)
@@ -391,6 +392,12 @@ func (a *assembler) sign(p *adapters.Part) {
 	if b == nil || len(p.Data) == 0 {
 		return
 	}
+	if len(p.Data) > maxSignatureBytes {
+		a.message.Diagnostics = append(a.message.Diagnostics, &llmdv1.Diagnostic{
+			Code: "signature_too_large", Message: "a signature over 1 MiB was left out; the block cannot be replayed with it",
+		})
+		return
+	}
 	b.signature = &llmdv1.Signature{
 		Data: p.Data, Format: p.Format,
 		Api: a.issuer.GetApi(), Provider: a.issuer.GetProvider(), Model: a.issuer.GetModel(), Endpoint: a.issuer.GetEndpoint(),
@@ -412,7 +419,7 @@ func (a *assembler) sign(p *adapters.Part) {
 func (a *assembler) addProviderContent(p *adapters.Part) {
 	b := a.open(p.Block, providerBlock)
 	b.provider = &llmdv1.ProviderContent{
-		Api: a.issuer.GetApi(), Provider: a.issuer.GetProvider(), Model: a.issuer.GetModel(), Type: p.Name, RawJson: p.Data,
+		Api: a.issuer.GetApi(), Provider: a.issuer.GetProvider(), Model: a.issuer.GetModel(), Type: a.word(p.Name), RawJson: p.Data,
 	}
 	a.start(b)
 	b.ended = true
@@ -485,7 +492,7 @@ func endEvent(b *block) *llmdv1.StreamResponse {
 // finish ends an answer whose terminal marker came.
 func (a *assembler) finish() {
 	if a.stop.Stop == llmdv1.StopReason_STOP_REASON_ERROR {
-		a.message.ProviderStopReason = clean(a.stop.Name)
+		a.message.ProviderStopReason = a.word(a.stop.Name)
 		a.fail(a.stop.Err)
 		return
 	}
@@ -493,7 +500,7 @@ func (a *assembler) finish() {
 		a.end(b)
 	}
 	m := a.snapshot(a.reason())
-	m.ProviderStopReason = clean(a.stop.Name)
+	m.ProviderStopReason = a.word(a.stop.Name)
 	e := &llmdv1.DoneEvent{Message: m}
 	e.Message, e.ContentOmitted = fit(m)
 	a.message = m

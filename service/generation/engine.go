@@ -23,7 +23,7 @@ type Upstream interface {
 	Do(ctx context.Context, m *profile.Model, key string, r *adapters.Request) (*upstream.Response, error)
 }
 
-// Config is what an Engine is made of; all is required but Images, Panicked and the
+// Config is what an Engine is made of; all is required but Images, Secrets, Panicked and the
 // times.
 type Config struct {
 	// Models finds a model by its address or alias, if the caller may use it.
@@ -40,6 +40,9 @@ type Config struct {
 	Registry *responses.Registry
 	// Instance names this llmd; it is the first part of response ids.
 	Instance string
+	// Secrets are the credentials that requests to a model carry, where they are known
+	// beforehand: a provider that echoes one must not get it to a caller.
+	Secrets func(m *profile.Model) []string
 	// Panicked is told of a panic in a run: its type, never its value, which may
 	// hold a prompt.
 	Panicked func(kind string, stack []byte)
@@ -154,6 +157,7 @@ func newRun(e *Engine, req *Request, id string, p *Plan) *Run {
 			message:   &llmdv1.AssistantMessage{ResponseId: id, CreateTime: timestamppb.Now()},
 		},
 	}
+	r.asm.hide = r.hide
 	r.asm.errorOf = func(err error) *llmdv1.Error { return e.cfg.ErrorOf(r.failure(err)) }
 	r.setPlan(p)
 	return r

@@ -1,6 +1,16 @@
 package generation
 
-import "github.com/llmd-dev/llmd/adapters/profile"
+import (
+	"cmp"
+	"net/url"
+	"strings"
+
+	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/profile"
+)
+
+// shortestSecret keeps a word such as "none" from being taken for a credential.
+const shortestSecret = 6
 
 // Failure is an error of a run with the facts of contract section 3. Its cause
 // says what went wrong: an *adapters.UpstreamError, an *Abort, or an error of
@@ -34,8 +44,38 @@ func (r *Run) failure(err error) error {
 		f.Model, f.RequestID = r.plan.Model, r.request.RequestID
 		f.CallerKey = r.request.Keys[r.plan.Model.Provider] != ""
 	}
-	if u := asUpstream(err); u != nil && f.ProviderRequestID == "" {
-		f.ProviderRequestID = u.RequestID
+	if u := asUpstream(err); u != nil {
+		u = r.withoutSecrets(u)
+		f.Err = u
+		f.ProviderRequestID = cmp.Or(f.ProviderRequestID, u.RequestID)
 	}
+	f.ProviderRequestID = r.hide(f.ProviderRequestID)
 	return f
+}
+
+// withoutSecrets is what a provider said, less the credentials that the request
+// carried: some hosts repeat them.
+func (r *Run) withoutSecrets(u *adapters.UpstreamError) *adapters.UpstreamError {
+	hidden := *u
+	hidden.Message, hidden.Type, hidden.RequestID = r.hide(u.Message), r.hide(u.Type), r.hide(u.RequestID)
+	return &hidden
+}
+
+// hide replaces the request's own credentials in a text of the provider's.
+func (r *Run) hide(s string) string {
+	if s == "" || r.plan == nil {
+		return s
+	}
+	secrets := []string{r.request.Keys[r.plan.Model.Provider]}
+	if f := r.engine.cfg.Secrets; f != nil {
+		secrets = append(secrets, f(r.plan.Model)...)
+	}
+	for _, secret := range secrets {
+		if len(secret) < shortestSecret {
+			continue
+		}
+		s = strings.ReplaceAll(s, secret, adapters.Redacted)
+		s = strings.ReplaceAll(s, url.QueryEscape(secret), adapters.Redacted)
+	}
+	return s
 }

@@ -1,6 +1,9 @@
 package generation
 
 import (
+	"math"
+	"unicode/utf8"
+
 	"google.golang.org/protobuf/proto"
 
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
@@ -47,6 +50,46 @@ func omitContent(e *llmdv1.StreamResponse) *llmdv1.StreamResponse {
 }
 
 func clean(s string) string { return jsonwire.Clean(s) }
+
+// Bounds of what has none on the wire: no event may grow by it (contract 1.28), and
+// signatures have their own (contract 2.4).
+const (
+	maxWordBytes      = 512
+	maxSignatureBytes = 1 << 20
+)
+
+// word is an id, a name or a stop word of the provider's: valid, short, and without
+// the request's own credentials.
+func (a *assembler) word(s string) string {
+	if len(s) > maxWordBytes {
+		n := maxWordBytes
+		for n > 0 && !utf8.RuneStart(s[n]) {
+			n--
+		}
+		s = s[:n]
+	}
+	s = clean(s)
+	if a.hide != nil {
+		s = a.hide(s)
+	}
+	return s
+}
+
+// sane is usage without negative counts, with its total; what does not fit is the
+// largest number there is.
+func sane(u *llmdv1.Usage) *llmdv1.Usage {
+	var total int64
+	for _, n := range []*int32{&u.InputTokens, &u.CacheReadTokens, &u.CacheWriteTokens, &u.OutputTokens} {
+		*n = max(*n, 0)
+		total += int64(*n)
+	}
+	u.CacheWrite_1HTokens = max(u.CacheWrite_1HTokens, 0)
+	if u.ReasoningTokens != nil {
+		u.ReasoningTokens = new(max(u.GetReasoningTokens(), 0))
+	}
+	u.TotalTokens = int32(min(total, math.MaxInt32))
+	return u
+}
 
 // tail is the last n bytes of an ASCII string.
 func tail(s string, n int) string { return s[max(0, len(s)-n):] }

@@ -18,6 +18,9 @@ import (
 
 const defaultUsageWait = time.Second
 
+// maxAnswerBytes is the largest answer, in bytes of content.
+const maxAnswerBytes = 64 << 20
+
 // maxChanges is how many hand-off changes an event lists.
 const maxChanges = 200
 
@@ -109,7 +112,7 @@ func (r *Run) run(ctx context.Context, p *Plan) {
 func (r *Run) commit(a *answer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.provider = a.requestID
+	r.provider = r.hide(a.requestID)
 	r.watch = startWatchdog(a.plan.limits, func(silence time.Duration) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -185,6 +188,12 @@ func (r *Run) read(ctx context.Context, a *answer) error {
 			}
 			return err
 		}
+		if r.oversized() {
+			return &adapters.UpstreamError{
+				Reason: adapters.ReasonProtocolError, RequestID: a.requestID,
+				Message: "the provider's answer is larger than 64 MiB",
+			}
+		}
 		complete = slices.ContainsFunc(a.sink.Parts, isComplete)
 	}
 	if err := r.lastParts(a); errors.Is(err, adapters.ErrTruncated) {
@@ -214,6 +223,14 @@ func (r *Run) take(parts []adapters.Part) bool {
 	}
 	r.publish(events...)
 	return true
+}
+
+// oversized: the answer is larger than any model's; a provider that never stops must
+// not take the process along.
+func (r *Run) oversized() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.asm.size > maxAnswerBytes
 }
 
 func (r *Run) marked() bool {

@@ -1,0 +1,61 @@
+package generation
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/profile"
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+)
+
+// TestHostileWords: what has no bound on the wire makes no event large, and no usage
+// is negative.
+func TestHostileWords(t *testing.T) {
+	huge := strings.Repeat("\u00e9", 3<<20)
+	a := newAssembler()
+	events := play(a, func(s *adapters.Sink) {
+		s.IDs(huge, huge)
+		s.ToolCall(0, huge, huge, huge)
+		s.Arguments(0, "{}")
+		s.ProviderContent(1, huge, []byte("{}"))
+		s.Thinking(2, "x")
+		s.Signature(2, "f", []byte(huge))
+		s.End(2)
+		s.Usage(&llmdv1.Usage{InputTokens: math.MaxInt32, CacheReadTokens: math.MaxInt32, CacheWriteTokens: -5, OutputTokens: math.MaxInt32})
+	}, func(s *adapters.Sink) { s.Stop(stop, huge) })
+	for _, e := range events {
+		if n := proto.Size(e); n > 64<<10 {
+			t.Errorf("%T has %d bytes", e.GetEvent(), n)
+		}
+	}
+	u := a.message.GetUsage()
+	if u.GetTotalTokens() != math.MaxInt32 || u.GetCacheWriteTokens() != 0 {
+		t.Errorf("usage %v", u)
+	}
+}
+
+// TestEchoedCredentials: a provider that repeats the key of a request does not get
+// it to the caller, whole or escaped for a URL.
+func TestEchoedCredentials(t *testing.T) {
+	const key, own = "zq very/secret", "the-callers-own"
+	r := &Run{
+		engine:  New(Config{Secrets: func(*profile.Model) []string { return []string{key, "", "none"} }}),
+		request: &Request{Keys: map[string]string{"p": own}},
+		plan:    &Plan{Model: &profile.Model{Provider: "p"}},
+	}
+	for in, want := range map[string]string{
+		"bad key " + key:            "bad key REDACTED",
+		"?k=zq+very%2Fsecret&x":     "?k=REDACTED&x",
+		own + " and " + key:         "REDACTED and REDACTED",
+		"none of these is a secret": "none of these is a secret",
+	} {
+		got := r.withoutSecrets(&adapters.UpstreamError{Message: in, Type: in, RequestID: in})
+		if got.Message != want || got.Type != want || got.RequestID != want {
+			t.Errorf("%q became %q, %q, %q", in, got.Message, got.Type, got.RequestID)
+		}
+	}
+}
