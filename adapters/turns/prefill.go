@@ -59,7 +59,7 @@ func (r *Rules) LoopThinks(messages []*llmdv1.Message) bool {
 		return true
 	}
 	var first, last *llmdv1.AssistantMessage
-	for ; i > 0 && messages[i-1].GetUser() == nil; i-- {
+	for ; i > 0 && !beginsTurn(messages[i-1]); i-- {
 		if a := messages[i-1].GetAssistant(); a != nil {
 			first = a
 			if last == nil {
@@ -68,6 +68,16 @@ func (r *Rules) LoopThinks(messages []*llmdv1.Message) bool {
 		}
 	}
 	return r.startsWithThinking(first) || r.startsWithThinking(last)
+}
+
+// beginsTurn says whether a message puts something else than results into a turn of the
+// user's, which is where Claude takes a new turn to begin. Images of a failed tool do,
+// as they follow the results.
+func beginsTurn(m *llmdv1.Message) bool {
+	r := m.GetToolResult()
+	return m.GetUser() != nil || r.GetIsError() && slices.ContainsFunc(r.GetContent(), func(c *llmdv1.ToolResultContent) bool {
+		return c.GetImage() != nil
+	})
 }
 
 // startsWithThinking says whether the first block that is sent is thinking.

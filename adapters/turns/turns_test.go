@@ -124,19 +124,22 @@ func TestFaults(t *testing.T) {
 // begun with its thinking.
 func TestLoopThinks(t *testing.T) {
 	hi, result := adaptertest.User(adaptertest.UserText("hi")), adaptertest.Result("a", "f", false)
+	// What follows a failed result with an image is not of results alone.
+	shown := adaptertest.Result("a", "f", true, adaptertest.ResultImage(&llmdv1.ImageContent{}))
 	thought, calls := adaptertest.Thinks("hm", "f", "s"), adaptertest.Calls("a", "f", "{}")
 	for name, c := range map[string]struct {
 		history []*llmdv1.Message
 		want    bool
 	}{
-		"no loop":              {[]*llmdv1.Message{hi, adaptertest.Assistant(calls), hi}, true},
-		"thought":              {[]*llmdv1.Message{hi, adaptertest.Assistant(thought, calls), result}, true},
-		"not thought":          {[]*llmdv1.Message{hi, adaptertest.Assistant(calls), result}, false},
-		"thought too late":     {[]*llmdv1.Message{hi, adaptertest.Assistant(adaptertest.Says("x"), thought, calls), result}, false},
-		"thought at first":     {[]*llmdv1.Message{hi, adaptertest.Assistant(thought, calls), result, adaptertest.Assistant(calls), result}, true},
-		"unsigned is none":     {[]*llmdv1.Message{hi, adaptertest.Assistant(adaptertest.Thinks("hm", "", ""), calls), result}, false},
-		"blank text is none":   {[]*llmdv1.Message{hi, adaptertest.Assistant(adaptertest.Says(" "), thought, calls), result}, true},
-		"words behind results": {slices.Concat([]*llmdv1.Message{hi, adaptertest.Assistant(calls), result}, []*llmdv1.Message{hi}), false},
+		"no loop":          {[]*llmdv1.Message{hi, adaptertest.Assistant(calls), hi}, true},
+		"thought":          {[]*llmdv1.Message{hi, adaptertest.Assistant(thought, calls), result}, true},
+		"not thought":      {[]*llmdv1.Message{hi, adaptertest.Assistant(calls), result}, false},
+		"thought too late": {[]*llmdv1.Message{hi, adaptertest.Assistant(adaptertest.Says("x"), thought, calls), result}, false},
+		"thought at first": {[]*llmdv1.Message{hi, adaptertest.Assistant(thought, calls), result, adaptertest.Assistant(calls), result}, true},
+		"thought before an image of a failed tool": {[]*llmdv1.Message{hi, adaptertest.Assistant(thought, calls), shown, adaptertest.Assistant(calls), result}, false},
+		"unsigned is none":                         {[]*llmdv1.Message{hi, adaptertest.Assistant(adaptertest.Thinks("hm", "", ""), calls), result}, false},
+		"blank text is none":                       {[]*llmdv1.Message{hi, adaptertest.Assistant(adaptertest.Says(" "), thought, calls), result}, true},
+		"words behind results":                     {slices.Concat([]*llmdv1.Message{hi, adaptertest.Assistant(calls), result}, []*llmdv1.Message{hi}), false},
 	} {
 		if got := rules().LoopThinks(c.history); got != c.want {
 			t.Errorf("%s: %v", name, got)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -22,6 +23,20 @@ func newWorld(t testing.TB) *World {
 
 // long says whether the long run is asked for.
 func long() bool { return os.Getenv("LLMD_LONG") == "1" }
+
+// firstSeed is where to begin, to find a failure again: LLMD_SEED.
+func firstSeed(t *testing.T) uint64 {
+	t.Helper()
+	text, ok := os.LookupEnv("LLMD_SEED")
+	if !ok {
+		return 0
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
 
 // failure is a turn that breaks a law, with the walk it was found on.
 type failure struct {
@@ -65,6 +80,7 @@ func TestLaws(t *testing.T) {
 	w := newWorld(t)
 	count := newMatrix()
 	var next atomic.Uint64
+	next.Store(firstSeed(t))
 	var found atomic.Pointer[failure]
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {

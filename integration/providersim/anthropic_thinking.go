@@ -66,30 +66,34 @@ func thinkingForced(r *request, bad report) {
 
 func isThinking(p part) bool { return p.kind == "thinking" || p.kind == "redacted_thinking" }
 
-// thinkingStartsTurn: while results are handed in, the turn that they belong to must
-// have begun with thinking: its first message or its last one does.
-func thinkingStartsTurn(r *request, bad report) {
-	if r.thinkingMode() != "enabled" {
-		return
+// toolLoop is the first and the last answer of the turn whose results are being handed
+// in; nil = none are. A turn begins with a user's message that is not of results alone.
+func (r *request) toolLoop(resultKind string) (first, last *message) {
+	isResult := func(p part) bool { return p.kind == resultKind }
+	n := len(r.messages) - 1
+	if n < 0 || r.messages[n].role != "user" || !slices.ContainsFunc(r.messages[n].parts, isResult) {
+		return nil, nil
 	}
-	var first, last *message
-	for i := range slices.Backward(r.messages) {
+	for i := n - 1; i >= 0; i-- {
 		m := &r.messages[i]
-		if m.role != "assistant" && !slices.ContainsFunc(m.parts, func(p part) bool { return p.kind == "tool_result" }) {
+		if m.role == "user" && slices.ContainsFunc(m.parts, func(p part) bool { return !isResult(p) && p.kind != "cachePoint" }) {
 			break
 		}
-		if m.role == "assistant" {
-			first = m
-			if last == nil {
+		if m.role == "assistant" && len(m.parts) > 0 {
+			if first = m; last == nil {
 				last = m
 			}
 		}
 	}
-	if last == nil || len(first.parts) == 0 || len(last.parts) == 0 {
-		return
-	}
-	if r.messages[len(r.messages)-1].role != "assistant" && !isThinking(first.parts[0]) && !isThinking(last.parts[0]) {
-		bad(last.parts[0].path, "Expected `thinking` or `redacted_thinking`, but found `%s`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceding the lastmost set of `tool_use` and `tool_result` blocks).", last.parts[0].kind)
+	return first, last
+}
+
+// thinkingStartsTurn: while results are handed in, the turn that they belong to must
+// have begun with thinking: its first message or its last one does.
+func thinkingStartsTurn(r *request, bad report) {
+	first, last := r.toolLoop("tool_result")
+	if r.thinkingMode() == "enabled" && last != nil && !isThinking(first.parts[0]) && !isThinking(last.parts[0]) {
+		bad(last.parts[0].path, "Expected `thinking` or `redacted_thinking`, but found `%s`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks).", last.parts[0].kind)
 	}
 }
 

@@ -137,25 +137,9 @@ func bedrockBudget(r *request, bad report) {
 
 // bedrockStartsTurn is thinkingStartsTurn in Bedrock's words.
 func bedrockStartsTurn(r *request, bad report) {
-	if r.claudeThinking().get("type").str() != "enabled" || r.lastRole() != "user" {
-		return
-	}
-	var first, last *message
-	for i := range slices.Backward(r.messages) {
-		m := &r.messages[i]
-		if m.role == "user" && !slices.ContainsFunc(m.parts, func(p part) bool { return p.kind == "toolResult" }) {
-			break
-		}
-		if m.role == "assistant" {
-			if first = m; last == nil {
-				last = m
-			}
-		}
-	}
-	if last == nil || len(first.parts) == 0 || len(last.parts) == 0 {
-		return
-	}
-	if first.parts[0].kind != "reasoningContent" && last.parts[0].kind != "reasoningContent" {
+	const kind = "reasoningContent"
+	first, last := r.toolLoop("toolResult")
+	if r.claudeThinking().get("type").str() == "enabled" && last != nil && first.parts[0].kind != kind && last.parts[0].kind != kind {
 		bad(last.parts[0].path, "The model returned the following errors: Expected `thinking` or `redacted_thinking`, but found `%s`.", last.parts[0].kind)
 	}
 }
