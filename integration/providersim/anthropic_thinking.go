@@ -93,7 +93,7 @@ func (r *request) toolLoop(resultKind string) (first, last *message) {
 func thinkingStartsTurn(r *request, bad report) {
 	first, last := r.toolLoop("tool_result")
 	if r.thinkingMode() == "enabled" && last != nil && !isThinking(first.parts[0]) && !isThinking(last.parts[0]) {
-		bad(last.parts[0].path, "Expected `thinking` or `redacted_thinking`, but found `%s`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks).", last.parts[0].kind)
+		bad(last.parts[0].path, "Expected `thinking` or `redacted_thinking`, but found `%s`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceding the lastmost set of `tool_use` and `tool_result` blocks).", last.parts[0].kind)
 	}
 }
 
