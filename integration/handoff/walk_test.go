@@ -80,12 +80,13 @@ func TestLaws(t *testing.T) {
 	w := newWorld(t)
 	count := newMatrix()
 	var next atomic.Uint64
-	next.Store(firstSeed(t))
+	first := firstSeed(t)
+	next.Store(first)
 	var found atomic.Pointer[failure]
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
-			for seed := next.Add(1) - 1; seed < walks && found.Load() == nil; seed = next.Add(1) - 1 {
+			for seed := next.Add(1) - 1; seed < first+walks && found.Load() == nil; seed = next.Add(1) - 1 {
 				if f := stroll(w, seed, count); f != nil {
 					found.CompareAndSwap(nil, f)
 				}
