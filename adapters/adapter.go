@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/llmd-dev/llmd/adapters/frame"
+	"github.com/llmd-dev/llmd/adapters/jsonwire"
 	"github.com/llmd-dev/llmd/adapters/profile"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
@@ -67,8 +68,10 @@ type Request struct {
 	// Header holds what this API needs beside credentials, content type
 	// included.
 	Header http.Header
-	// Body is the exact text that is sent.
-	Body []byte
+	// Body is the exact text that is sent, but for large images: their base64 is
+	// made while it is sent, where Large says.
+	Body  []byte
+	Large []jsonwire.Hole
 	// Effective is what is really asked of the provider. The planner adds the
 	// watchdog's times.
 	Effective *llmdv1.EffectiveOptions
@@ -77,6 +80,9 @@ type Request struct {
 	// Diagnostics are remarks for PrepareContext.
 	Diagnostics []*llmdv1.Diagnostic
 }
+
+// Text is the whole text that is sent.
+func (r *Request) Text() jsonwire.Body { return jsonwire.Body{Text: r.Body, Large: r.Large} }
 
 // Constraints is what a history must satisfy for one model of one API. The
 // hand-off (package transform) makes it so; the zero value asks for nothing.

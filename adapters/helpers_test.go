@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/llmd-dev/llmd/adapters/frame"
+	"github.com/llmd-dev/llmd/adapters/jsonwire"
 	"github.com/llmd-dev/llmd/adapters/profile"
 	"github.com/llmd-dev/llmd/adapters/schema"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
@@ -129,12 +130,19 @@ func TestToolName(t *testing.T) {
 
 func TestWithProviderOptions(t *testing.T) {
 	call := &Call{Model: &profile.Model{Provider: "p"}, Generation: &llmdv1.Generation{ProviderOptionsJson: map[string]string{"p": `{"stream":false,"b":{"y":2}}`, "q": `{"c":1}`}}}
-	got, err := call.WithProviderOptions([]byte(`{"stream":true,"b":{"x":1}}`), `{"stream":true}`)
-	if want := `{"stream":true,"b":{"x":1,"y":2}}`; err != nil || string(got) != want {
-		t.Errorf("%v, %s, want %s", err, got, want)
+	body := jsonwire.Body{Text: []byte(`{"stream":true,"b":{"x":1}}`)}
+	got, err := call.WithProviderOptions(body, `{"stream":true}`)
+	if want := `{"stream":true,"b":{"x":1,"y":2}}`; err != nil || string(got.Bytes()) != want {
+		t.Errorf("%v, %s, want %s", err, got.Bytes(), want)
+	}
+	// Large data is put in before anything is laid over it.
+	body = jsonwire.Body{Text: []byte(`{"image":""}`), Large: []jsonwire.Hole{{At: len(`{"image":"`), Data: []byte("abc")}}}
+	got, err = call.WithProviderOptions(body, `{"stream":true}`)
+	if want := `{"image":"YWJj","stream":true,"b":{"y":2}}`; err != nil || string(got.Bytes()) != want {
+		t.Errorf("%v, %s, want %s", err, got.Bytes(), want)
 	}
 	call.Generation.ProviderOptionsJson["p"] = "["
-	_, err = call.WithProviderOptions([]byte(`{}`), "{}")
+	_, err = call.WithProviderOptions(jsonwire.Body{Text: []byte(`{}`)}, "{}")
 	if e := (*FieldError)(nil); !errors.As(err, &e) || e.Field != "generation.provider_options_json[p]" {
 		t.Errorf("%v", err)
 	}

@@ -59,7 +59,7 @@ func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
 	// The name may be missing and the type, too; one of them is enough.
 	e := &d.event
 	*e = event{}
-	if (f.Event == "" || f.Event == deltaEvent) && e.readUsual(f.Data) {
+	if usualEvent(f.Event) && e.readUsual(f.Data) {
 		return d.dispatch(e, f, sink)
 	}
 	*e = event{}

@@ -57,7 +57,8 @@ func (*Adapter) Encode(call *adapters.Call) (*adapters.Request, error) {
 	return &adapters.Request{
 		Path:        path,
 		Header:      r.header(),
-		Body:        body,
+		Body:        body.Text,
+		Large:       body.Large,
 		Effective:   r.effective,
 		Changes:     r.changes,
 		Diagnostics: r.remarks,
@@ -128,7 +129,7 @@ func (r *request) header() http.Header {
 
 // body writes the request. The order is fixed, and what stays the same from turn
 // to turn stands before what grows.
-func (r *request) body() ([]byte, error) {
+func (r *request) body() (jsonwire.Body, error) {
 	var w jsonwire.Writer
 	w.BeginObject()
 	w.Member("model", r.call.Model.NameOnWire())
@@ -144,7 +145,7 @@ func (r *request) body() ([]byte, error) {
 	r.writeTools(&w)
 	r.writeTurns(&w)
 	w.EndObject()
-	return r.call.WithProviderOptions(w.Bytes(), `{"stream":true}`)
+	return r.call.WithProviderOptions(w.Body(), `{"stream":true}`)
 }
 
 // writeOutputConfig writes how much thought and which form the answer gets.

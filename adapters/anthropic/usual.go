@@ -2,11 +2,20 @@ package anthropic
 
 import "github.com/llmd-dev/llmd/adapters/jsonwire"
 
-const deltaEvent = "content_block_delta"
+const (
+	deltaEvent = "content_block_delta"
+	stopEvent  = "content_block_stop"
+	endEvent   = "message_stop"
+)
 
-// readUsual reads a frame if it is the usual one: a piece of text, of thinking or of
-// a call's input. A long answer is thousands of them, so they are read by a cursor
-// into the same event as any other frame, for a tenth of the cost and without
+// usualEvent: the event is one that [event.readUsual] reads; empty = it may be.
+func usualEvent(name string) bool {
+	return name == deltaEvent || name == stopEvent || name == endEvent || name == ""
+}
+
+// readUsual reads a frame if it is a usual one: a piece of text, of thinking or of a
+// call's input, or an end. A long answer is thousands of them, so they are read by a
+// cursor into the same event as any other frame, for a tenth of the cost and without
 // allocations beside the piece itself. Whatever else it meets makes it false, and
 // the frame is read again by the rules of [event].
 func (e *event) readUsual(data []byte) bool {
@@ -14,9 +23,7 @@ func (e *event) readUsual(data []byte) bool {
 	for c.Begin('{'); c.More('}'); {
 		switch string(c.Key()) {
 		case "type":
-			if e.Type = c.Known(deltaEvent); e.Type != deltaEvent {
-				return false
-			}
+			e.Type = usualType(&c, deltaEvent, stopEvent, endEvent)
 		case "index":
 			e.Index = c.Int()
 		case "delta":
@@ -25,14 +32,14 @@ func (e *event) readUsual(data []byte) bool {
 			return false
 		}
 	}
-	return c.Whole() && e.Type == deltaEvent
+	return c.Whole() && e.Type != ""
 }
 
 func (d *delta) readUsual(c *jsonwire.Cursor) {
 	for c.Begin('{'); c.More('}'); {
 		switch string(c.Key()) {
 		case "type":
-			d.Type = usualType(c)
+			d.Type = usualType(c, "text_delta", "thinking_delta", "input_json_delta")
 		case "text":
 			d.Text = jsonwire.Text(c.Text())
 		case "thinking":
@@ -45,16 +52,13 @@ func (d *delta) readUsual(c *jsonwire.Cursor) {
 	}
 }
 
-// usualType reads the type of a delta without allocating it anew.
-func usualType(c *jsonwire.Cursor) string {
-	const text, thinking, input = "text_delta", "thinking_delta", "input_json_delta"
-	switch word := c.Word(); string(word) {
-	case text:
-		return text
-	case thinking:
-		return thinking
-	case input:
-		return input
+// usualType reads one of these words without allocating it anew.
+func usualType(c *jsonwire.Cursor, words ...string) string {
+	read := c.Word()
+	for _, word := range words {
+		if string(read) == word {
+			return word
+		}
 	}
 	c.Fail()
 	return ""

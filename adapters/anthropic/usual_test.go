@@ -31,6 +31,7 @@ func TestUsual(t *testing.T) {
 		blockDelta(12, `{"type":"thinking_delta","thinking":"\u00e9\n"}`),
 		blockDelta(1, `{"type":"input_json_delta","partial_json":"{\"a\":\"\ud83d"}`),
 		` { "delta" : {"text":"a", "type":"text_delta"}, "index":3, "type":"content_block_delta" } `,
+		`{"type":"content_block_stop","index":3}`, `{"type":"message_stop"}`,
 		`{"type":"content_block_delta","index":0,"index":1,"delta":{"type":"text_delta","text":"a","text":"b"}}`,
 	} {
 		if !sameAsPlain(t, []byte(in)) {

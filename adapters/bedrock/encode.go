@@ -58,7 +58,8 @@ func (*Adapter) Encode(call *adapters.Call) (*adapters.Request, error) {
 	return &adapters.Request{
 		Path:        "/model/" + escape(call.Model.NameOnWire()) + "/converse-stream",
 		Header:      http.Header{"Content-Type": {"application/json"}, "Accept": {"application/vnd.amazon.eventstream"}},
-		Body:        body,
+		Body:        body.Text,
+		Large:       body.Large,
 		Effective:   r.effective,
 		Changes:     r.changes,
 		Diagnostics: r.remarks,
@@ -87,7 +88,7 @@ func (r *request) adjust(words string) {
 
 // body writes the request. The order is fixed, and what stays the same from turn to
 // turn stands before what grows.
-func (r *request) body() []byte {
+func (r *request) body() jsonwire.Body {
 	var w jsonwire.Writer
 	w.BeginObject()
 	r.writeInference(&w)
@@ -109,7 +110,7 @@ func (r *request) body() []byte {
 	r.writeTools(&w)
 	r.writeTurns(&w)
 	w.EndObject()
-	return w.Bytes()
+	return w.Body()
 }
 
 // writeInference writes what every model knows.

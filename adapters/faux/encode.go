@@ -54,7 +54,7 @@ func (*Adapter) Encode(call *adapters.Call) (*adapters.Request, error) {
 	writeOptions(&w, call)
 	w.EndObject()
 
-	body, err := call.WithProviderOptions(w.Bytes(), "{}")
+	body, err := call.WithProviderOptions(w.Body(), "{}")
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,8 @@ func (*Adapter) Encode(call *adapters.Call) (*adapters.Request, error) {
 			"Content-Type": {"application/json"},
 			"Accept":       {"text/event-stream"},
 		},
-		Body:      body,
+		Body:      body.Text,
+		Large:     body.Large,
 		Effective: call.Options.Effective(call.Generation),
 	}, nil
 }

@@ -6,7 +6,7 @@ const (
 	// A stream that waits for its provider keeps its buffer, so that it begins small:
 	// enough for the few frames that come at once. It grows as reads fill it, up to
 	// dozens of usual frames; large ones come in several reads.
-	firstReadSize = 2 << 10
+	firstReadSize = 1 << 10
 	maxReadSize   = 16 << 10
 	// maxEmptyReads is how often a Read may return nothing and no error.
 	maxEmptyReads = 100

@@ -42,12 +42,12 @@ func (a *Adapter) Encode(call *adapters.Call) (*adapters.Request, error) {
 	header := http.Header{"Content-Type": {"application/json"}}
 	e.serviceTier(header)
 	e.w.EndObject()
-	body, err := call.WithProviderOptions(e.w.Bytes(), "{}") // that the answer streams is said by the path
+	body, err := call.WithProviderOptions(e.w.Body(), "{}") // that the answer streams is said by the path
 	if err != nil {
 		return nil, err
 	}
 	return &adapters.Request{
-		Path: path(call.Model.NameOnWire()), Header: header, Body: body,
+		Path: path(call.Model.NameOnWire()), Header: header, Body: body.Text, Large: body.Large,
 		Effective: effective, Changes: e.changes, Diagnostics: e.remarks,
 	}, nil
 }

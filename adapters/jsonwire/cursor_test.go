@@ -118,3 +118,25 @@ func FuzzCursor(f *testing.F) {
 func valid(in string) bool {
 	return jsontext.Value(in).IsValid(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 }
+
+// BenchmarkCursor reads a small frame by a cursor and by reflection.
+func BenchmarkCursor(b *testing.B) {
+	data := []byte(`{"index":7,"name":"a few words of text","tags":["a","b"],"extra":{"created":1893456000,"list":[null,true]}}`)
+	b.Run("cursor", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, ok := readPoint(data); !ok {
+				b.Fatal("not read")
+			}
+		}
+	})
+	b.Run("reflection", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			var p point
+			if err := Unmarshal(data, &p); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 )
 
 // Member is one member of an object, its value as raw text.
@@ -17,6 +18,9 @@ type Member struct {
 
 // Members splits one JSON object into its members, in order; values alias text.
 func Members(text []byte) ([]Member, error) {
+	if len(text) == 0 { // the usual value of an option
+		return nil, io.ErrUnexpectedEOF
+	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	if err := begin(d, '{', "jsonwire: not an object"); err != nil {
 		return nil, err

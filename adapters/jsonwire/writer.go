@@ -11,11 +11,15 @@ import (
 // is ready. It does not check that calls balance; tests of its callers do.
 type Writer struct {
 	buf   []byte
-	comma bool // a comma is due before the next key or value
+	holes []Hole // large data that belongs into buf
+	comma bool   // a comma is due before the next key or value
 }
 
-// Bytes is what was written. It is valid until the next call.
-func (w *Writer) Bytes() []byte { return w.buf }
+// Body is what was written. It is valid until the next call.
+func (w *Writer) Body() Body { return Body{Text: w.buf, Large: w.holes} }
+
+// Bytes is what was written, in one piece. It is valid until the next call.
+func (w *Writer) Bytes() []byte { return w.Body().Bytes() }
 
 func (w *Writer) sep() {
 	if w.comma {
@@ -69,12 +73,16 @@ func (w *Writer) Raw(json string) { w.sep(); w.buf = append(w.buf, json...) }
 func (w *Writer) RawBytes(json []byte) { w.sep(); w.buf = append(w.buf, json...) }
 
 // Base64 writes bytes as a string of standard base64 after prefix, which must
-// need no escaping.
+// need no escaping. Large data is not copied, so that it must not change.
 func (w *Writer) Base64(prefix string, data []byte) {
 	w.sep()
 	w.buf = append(w.buf, '"')
 	w.buf = append(w.buf, prefix...)
-	w.buf = base64.StdEncoding.AppendEncode(w.buf, data)
+	if len(data) > largeData {
+		w.holes = append(w.holes, Hole{At: len(w.buf), Data: data})
+	} else {
+		w.buf = base64.StdEncoding.AppendEncode(w.buf, data)
+	}
 	w.buf = append(w.buf, '"')
 }
 

@@ -16,12 +16,12 @@ var errNoChoices = errors.New("mistral: an event without choices")
 
 // NewDecoder implements adapters.Adapter.
 func (*Adapter) NewDecoder(call *adapters.Call) adapters.Decoder {
-	return &decoder{call: call, prefix: prefill(call.Context)}
+	return &decoder{provider: call.Model.Provider, prefix: prefill(call.Context)}
 }
 
 // decoder reads one answer.
 type decoder struct {
-	call *adapters.Call
+	provider string
 	// prefix is the beginning that the caller wrote, until the answer has begun;
 	// space is what the API moves from its end to the text that follows.
 	prefix, space string
@@ -98,7 +98,7 @@ func (d *decoder) errorIn(e *event, name string, data []byte) error {
 
 // facts is what is known of any error here.
 func (d *decoder) facts() adapters.ErrorFacts {
-	return adapters.ErrorFacts{API: apiID, Provider: d.call.Model.Provider}
+	return adapters.ErrorFacts{API: apiID, Provider: d.provider}
 }
 
 // identify tells whose answer this is, once.

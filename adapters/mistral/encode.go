@@ -61,7 +61,7 @@ func (*Adapter) Encode(call *adapters.Call) (*adapters.Request, error) {
 		return nil, err
 	}
 	return &adapters.Request{
-		Path: "/chat/completions", Header: e.header(), Body: body,
+		Path: "/chat/completions", Header: e.header(), Body: body.Text, Large: body.Large,
 		Effective: e.effect, Changes: e.changes,
 	}, nil
 }
@@ -84,7 +84,7 @@ type encoder struct {
 
 // body writes what is stable over a conversation first and the messages last, so
 // that the prompt cache finds the same prefix again.
-func (e *encoder) body() ([]byte, error) {
+func (e *encoder) body() (jsonwire.Body, error) {
 	w := &e.w
 	w.BeginObject()
 	w.Member("model", e.call.Model.NameOnWire())
@@ -92,11 +92,11 @@ func (e *encoder) body() ([]byte, error) {
 	w.Bool(true)
 	for _, write := range []func() error{e.refuse, e.sampling, e.thinking, e.serviceTier, e.caching, e.responseFormat, e.tools, e.messages} {
 		if err := write(); err != nil {
-			return nil, err
+			return jsonwire.Body{}, err
 		}
 	}
 	w.EndObject()
-	return e.call.WithProviderOptions(w.Bytes(), `{"stream":true}`)
+	return e.call.WithProviderOptions(w.Body(), `{"stream":true}`)
 }
 
 // header names the body, and the session, which Mistral routes to where the

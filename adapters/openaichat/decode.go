@@ -8,6 +8,7 @@ import (
 	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/frame"
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
+	"github.com/llmd-dev/llmd/adapters/profile"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
@@ -16,13 +17,13 @@ const none = -1
 
 // NewDecoder implements adapters.Adapter.
 func (*Adapter) NewDecoder(call *adapters.Call) adapters.Decoder {
-	return &decoder{call: call, text: none, thinking: none}
+	return &decoder{target: call.Model, text: none, thinking: none}
 }
 
 // decoder reads one answer. A message has one block of text and one of thinking,
 // however its deltas interleave: hosts do not mark where a block ends.
 type decoder struct {
-	call *adapters.Call
+	target *profile.Model
 
 	responseID, model, tier string
 
@@ -51,12 +52,14 @@ func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
 		}
 		return nil
 	}
-	c, ok := d.usual.read(data, d)
-	if !ok {
-		c = &chunk{}
-		if err := adapters.ReadFrame(f, c); err != nil && !d.stopped {
+	var usual chunk // stays on the stack, unlike one that is read by reflection
+	c := &usual
+	if !d.usual.read(data, d, c) {
+		read := &chunk{}
+		if err := adapters.ReadFrame(f, read); err != nil && !d.stopped {
 			return err
 		}
+		c = read
 	}
 	if d.stopped {
 		// After the terminal marker only the usage is of interest.
@@ -106,7 +109,7 @@ func (d *decoder) errorIn(c *chunk, event string, data []byte) error {
 
 // facts is what is known of any error here.
 func (d *decoder) facts() adapters.ErrorFacts {
-	return adapters.ErrorFacts{API: apiID, Provider: d.call.Model.Provider}
+	return adapters.ErrorFacts{API: apiID, Provider: d.target.Provider}
 }
 
 // identify tells whose answer this is. Azure's first chunk has neither id nor
@@ -334,7 +337,7 @@ func (d *decoder) sources(sink *adapters.Sink) {
 // done reads "[DONE]", which is the terminal marker of hosts without a
 // finish_reason, and the end in any case.
 func (d *decoder) done(sink *adapters.Sink) {
-	if !d.stopped && !d.call.Model.Compat.SupportsFinishReason {
+	if !d.stopped && !d.target.Compat.SupportsFinishReason {
 		d.wrapUp(sink)
 		reason := llmdv1.StopReason_STOP_REASON_STOP
 		if len(d.calls.list) > 0 {

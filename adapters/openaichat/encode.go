@@ -71,7 +71,7 @@ func (*Adapter) Encode(call *adapters.Call) (*adapters.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &adapters.Request{Path: "/chat/completions", Header: e.header(), Body: body, Effective: e.effect}, nil
+	return &adapters.Request{Path: "/chat/completions", Header: e.header(), Body: body.Text, Large: body.Large, Effective: e.effect}, nil
 }
 
 // DecodeError implements adapters.Adapter.
@@ -92,7 +92,7 @@ type encoder struct {
 
 // body writes what is stable over a conversation first and the messages last, so
 // that a provider's prompt cache finds the same prefix again.
-func (e *encoder) body() ([]byte, error) {
+func (e *encoder) body() (jsonwire.Body, error) {
 	w := &e.w
 	w.BeginObject()
 	w.Member("model", e.call.Model.NameOnWire())
@@ -108,11 +108,11 @@ func (e *encoder) body() ([]byte, error) {
 	}
 	for _, write := range []func() error{e.sampling, e.thinking, e.hostOptions, e.caching, e.responseFormat, e.tools, e.messages} {
 		if err := write(); err != nil {
-			return nil, err
+			return jsonwire.Body{}, err
 		}
 	}
 	w.EndObject()
-	return e.call.WithProviderOptions(w.Bytes(), `{"stream":true}`)
+	return e.call.WithProviderOptions(w.Body(), `{"stream":true}`)
 }
 
 // header names the body, and the session where the host routes by it.

@@ -7,7 +7,6 @@ import "github.com/llmd-dev/llmd/adapters/jsonwire"
 // are read by a cursor, into the same chunk as any other frame, for a tenth of the
 // cost and without allocations beside the piece itself.
 type usual struct {
-	chunk   chunk
 	choices [1]choice
 	delta   delta
 	calls   [1]callDelta
@@ -16,22 +15,22 @@ type usual struct {
 
 // read reads a frame if it is a usual one. Names that are not known here, names said
 // twice where that could matter, and values other than the usual ones make it false:
-// then [chunk] is the judge of what they mean. d knows the words that repeat.
-func (u *usual) read(data []byte, d *decoder) (*chunk, bool) {
-	u.chunk = chunk{}
+// then [chunk] is the judge of what they mean. d knows the words that repeat. What was
+// read is valid until the next call.
+func (u *usual) read(data []byte, d *decoder, out *chunk) bool {
 	c := jsonwire.NewCursor(data)
 	for c.Begin('{'); c.More('}'); {
 		switch string(c.Key()) {
 		case "id":
-			u.chunk.ID = jsonwire.Word(c.Known(d.responseID))
+			out.ID = jsonwire.Word(c.Known(d.responseID))
 		case "model":
-			u.chunk.Model = jsonwire.Word(c.Known(d.model))
+			out.Model = jsonwire.Word(c.Known(d.model))
 		case "service_tier":
-			u.chunk.ServiceTier = jsonwire.Word(c.Known(d.tier))
+			out.ServiceTier = jsonwire.Word(c.Known(d.tier))
 		case "object":
-			u.chunk.Object = jsonwire.Word(c.Known("chat.completion.chunk"))
+			out.Object = jsonwire.Word(c.Known("chat.completion.chunk"))
 		case "choices":
-			u.readChoices(&c)
+			u.readChoices(&c, out)
 		case "usage", "x_groq", "citations", "search_results", "error", "type", "message", "detail", "base_resp":
 			nothing(&c)
 		case "created", "system_fingerprint", "obfuscation", "provider", "p":
@@ -40,7 +39,7 @@ func (u *usual) read(data []byte, d *decoder) (*chunk, bool) {
 			c.Fail()
 		}
 	}
-	return &u.chunk, c.Whole()
+	return c.Whole()
 }
 
 // nothing is the only value that is usual where others would say something.
@@ -50,17 +49,17 @@ func nothing(c *jsonwire.Cursor) {
 	}
 }
 
-func (u *usual) readChoices(c *jsonwire.Cursor) {
-	if u.chunk.Choices != nil {
+func (u *usual) readChoices(c *jsonwire.Cursor, out *chunk) {
+	if out.Choices != nil {
 		c.Fail()
 	}
-	u.chunk.Choices = u.choices[:0]
+	out.Choices = u.choices[:0]
 	for c.Begin('['); c.More(']'); {
-		if len(u.chunk.Choices) > 0 {
+		if len(out.Choices) > 0 {
 			c.Fail()
 			return
 		}
-		u.chunk.Choices = u.choices[:]
+		out.Choices = u.choices[:]
 		u.readChoice(c)
 	}
 }

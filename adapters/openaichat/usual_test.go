@@ -14,16 +14,15 @@ import (
 func sameAsPlain(t *testing.T, data []byte) bool {
 	t.Helper()
 	d := decoder{responseID: "chatcmpl-1", model: "m1", tier: "default"}
-	got, ok := d.usual.read(data, &d)
-	if !ok {
+	var got, want chunk
+	if !d.usual.read(data, &d, &got) {
 		return false
 	}
-	var want chunk
 	if err := adapters.ReadFrame(frame.Frame{Data: data}, &want); err != nil {
 		t.Errorf("%s: read as usual, plainly %v", data, err)
 	}
 	nulls(&want)
-	if d := cmp.Diff(want, *got, cmp.AllowUnexported(content{}, callDelta{})); d != "" {
+	if d := cmp.Diff(want, got, cmp.AllowUnexported(content{}, callDelta{})); d != "" {
 		t.Errorf("%s: plain -, usual +\n%s", data, d)
 	}
 	return true
@@ -83,7 +82,7 @@ func TestUsual(t *testing.T) {
 		`{"error":{"message":"m"}}`, `{"choices":null}`,
 	} {
 		d := &decoder{}
-		if _, ok := d.usual.read([]byte(in), d); ok {
+		if d.usual.read([]byte(in), d, &chunk{}) {
 			t.Errorf("%s: taken for usual", in)
 		}
 	}
@@ -93,8 +92,8 @@ func TestUsual(t *testing.T) {
 func TestUsualLeavesNothing(t *testing.T) {
 	d := &decoder{}
 	read := func(in string) *chunk {
-		c, ok := d.usual.read([]byte(in), d)
-		if !ok {
+		c := &chunk{}
+		if !d.usual.read([]byte(in), d, c) {
 			t.Fatalf("%s: not usual", in)
 		}
 		return c

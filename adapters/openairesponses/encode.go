@@ -64,7 +64,7 @@ func (a *Adapter) Encode(call *adapters.Call) (*adapters.Request, error) {
 		return nil, err
 	}
 	return &adapters.Request{
-		Path: "/responses", Header: e.header(), Body: body, Effective: e.effect, Changes: e.changes,
+		Path: "/responses", Header: e.header(), Body: body.Text, Large: body.Large, Effective: e.effect, Changes: e.changes,
 	}, nil
 }
 
@@ -84,7 +84,7 @@ type encoder struct {
 // body writes what is stable over a conversation first and the items last, so that
 // a provider's prompt cache finds the same prefix again.
 // https://platform.openai.com/docs/api-reference/responses/create
-func (e *encoder) body() ([]byte, error) {
+func (e *encoder) body() (jsonwire.Body, error) {
 	w := &e.w
 	w.BeginObject()
 	w.Member("model", e.call.Model.NameOnWire())
@@ -94,11 +94,11 @@ func (e *encoder) body() ([]byte, error) {
 	w.Bool(false)
 	for _, write := range []func() error{e.sampling, e.reasoning, e.text, e.serviceTier, e.caching, e.tools, e.input} {
 		if err := write(); err != nil {
-			return nil, err
+			return jsonwire.Body{}, err
 		}
 	}
 	w.EndObject()
-	return e.call.WithProviderOptions(w.Bytes(), `{"stream":true}`)
+	return e.call.WithProviderOptions(w.Body(), `{"stream":true}`)
 }
 
 // header names the body, and the session: hosts keep one on the same machine, where
