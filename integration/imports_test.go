@@ -102,7 +102,7 @@ var importTable = []importRule{
 		pattern: "service/generation",
 		own: []string{
 			genPkg, "adapters", "adapters/frame", "adapters/jsonstream", "adapters/jsonwire", "adapters/profile",
-			"transform", "service/responses", "internal/upstream",
+			"transform", "service/responses", "internal/stack", "internal/upstream",
 		},
 		others: []string{anything},
 	},
@@ -117,13 +117,14 @@ var importTable = []importRule{
 
 	{pattern: "internal/catalog", own: []string{genPkg, "adapters/profile", "internal/config", "internal/near"}, others: []string{anything}},
 	{pattern: "internal/config", own: []string{genPkg, "adapters/profile", "internal/near"}, others: []string{anything}},
-	{pattern: "internal/upstream", own: []string{"adapters", "adapters/profile"}, others: []string{anything}},
+	{pattern: "internal/upstream", own: []string{"adapters", "adapters/jsonwire", "adapters/profile"}, others: []string{anything}},
 	{pattern: "internal/fetch", own: []string{"adapters/profile"}, others: []string{anything}},
 	{pattern: "internal/toolcheck", own: []string{genPkg}, others: []string{anything}},
-	{pattern: "internal/aside"},
 	{pattern: "internal/calllog", own: nil},
+	{pattern: "internal/gcpace"},
 	{pattern: "internal/near", own: nil},
 	{pattern: "internal/principal", own: nil},
+	{pattern: "internal/stack"},
 	{pattern: "internal/telemetry", own: []string{"adapters/profile"}, others: []string{anything}},
 
 	// Puts everything together, for the command and for the tests.

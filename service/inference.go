@@ -18,6 +18,7 @@ import (
 
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 	"github.com/llmd-dev/llmd/internal/fetch"
+	"github.com/llmd-dev/llmd/internal/stack"
 	"github.com/llmd-dev/llmd/internal/toolcheck"
 	"github.com/llmd-dev/llmd/service/generation"
 	"github.com/llmd-dev/llmd/service/responses"
@@ -61,17 +62,20 @@ type Options struct {
 
 // Stream implements llmd.v1.InferenceService.Stream.
 func (s *Inference) Stream(req *llmdv1.StreamRequest, stream grpc.ServerStreamingServer[llmdv1.StreamResponse]) error {
-	ctx, cancel := context.WithTimeout(stream.Context(), longestCall)
-	defer cancel()
-	reader, err := s.start(ctx, req, softDeadline(stream.Context(), req.GetOptions()))
+	ctx := stream.Context()
+	labels, requestID := req.GetGeneration().GetLabels(), req.GetRequestId()
+	var reader *generation.Reader
+	var err error
+	stack.Aside(func() { reader, err = s.start(ctx, req, softDeadline(ctx, req.GetOptions())) })
 	if err != nil {
 		stream.SetTrailer(pushback(err))
-		recordFailure(stream.Context(), err)
+		recordFailure(ctx, err)
 		return toStatus(err)
 	}
-	defer record(stream.Context(), reader, req.GetGeneration())
+	defer record(ctx, reader, labels)
+	// From here on nothing holds the request, which may be large: the stream may last.
 	err = reader.Deliver(ctx, func(e *llmdv1.StreamResponse) error { return gone(stream.Send(e)) })
-	stream.SetTrailer(trailers(reader, req.GetRequestId()))
+	stream.SetTrailer(trailers(reader, requestID))
 	if err != nil {
 		stream.SetTrailer(pushback(err))
 	}
@@ -103,7 +107,7 @@ func (s *Inference) Complete(ctx context.Context, req *llmdv1.CompleteRequest) (
 		recordFailure(called, err)
 		return nil, toStatus(err)
 	}
-	defer record(called, reader, req.GetGeneration())
+	defer record(called, reader, req.GetGeneration().GetLabels())
 	started, message, err := reader.Wait(ctx)
 	_ = grpc.SetTrailer(ctx, trailers(reader, req.GetRequestId()))
 	if err != nil {
@@ -130,9 +134,9 @@ func (s *Inference) start(ctx context.Context, req *llmdv1.StreamRequest, soft t
 	if err != nil {
 		return nil, err
 	}
-	ctx = withImages(ctx, s.options.Images, req.GetGeneration().GetContext())
 	return s.engine.Start(ctx, &generation.Request{
-		Owner: s.owner(ctx), RequestID: req.GetRequestId(), Hash: digest(req), Generation: req.GetGeneration(),
+		Planning: withImages(ctx, s.options.Images, req.GetGeneration().GetContext()),
+		Owner:    s.owner(ctx), RequestID: req.GetRequestId(), Hash: digest(req), Generation: req.GetGeneration(),
 		Options: req.GetOptions(), Keys: keys, SoftDeadline: soft,
 	})
 }

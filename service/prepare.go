@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/llmd-dev/llmd/adapters/jsonwire"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
@@ -38,7 +39,7 @@ func (s *Inference) PrepareContext(ctx context.Context, req *llmdv1.PrepareConte
 	}
 	return &llmdv1.PrepareContextResponse{
 		Context: shownContext(p.Context), HandoffChanges: p.Changes, Effective: p.Effective,
-		Request:     &llmdv1.ProviderRequest{Method: method, Url: url, Headers: headers, BodyJson: shownBody(p.Request.Body)},
+		Request:     &llmdv1.ProviderRequest{Method: method, Url: url, Headers: headers, BodyJson: shownBody(p.Request.Text())},
 		Diagnostics: slices.Concat(p.Request.Diagnostics, argumentMismatches(s.schemas, g.GetContext())),
 	}, nil
 }
@@ -66,7 +67,11 @@ func digestOf(data []byte) string {
 
 // shownBody shows the base64 of large images in a body as length and digest. All
 // else is the exact text.
-func shownBody(body []byte) string {
+func shownBody(b jsonwire.Body) string {
+	body := b.Text
+	if len(b.Large) > 0 {
+		body = withDigests(b)
+	}
 	const least = shownImageBytes / 3 * 4
 	var out strings.Builder
 	from := 0
@@ -98,6 +103,17 @@ func shownBody(body []byte) string {
 	}
 	out.Write(body[from:])
 	return out.String()
+}
+
+// withDigests puts digests where large images belong.
+func withDigests(b jsonwire.Body) []byte {
+	var out []byte
+	from := 0
+	for _, hole := range b.Large {
+		out = append(append(out, b.Text[from:hole.At]...), digestOf(hole.Data)...)
+		from = hole.At
+	}
+	return append(out, b.Text[from:]...)
 }
 
 // imageString recognises the base64 of an image in a JSON string of at least that

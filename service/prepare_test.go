@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 
+	"github.com/llmd-dev/llmd/adapters/jsonwire"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
@@ -49,13 +50,28 @@ func TestShownBody(t *testing.T) {
 			if want == "" {
 				want = c.body
 			}
-			if got := shownBody([]byte(c.body)); got != want {
+			if got := shownBody(jsonwire.Body{Text: []byte(c.body)}); got != want {
 				t.Errorf("%d bytes, want %d: %.200s", len(got), len(want), got)
 			}
-			if json.Valid([]byte(c.body)) && !json.Valid([]byte(shownBody([]byte(c.body)))) {
+			if json.Valid([]byte(c.body)) && !json.Valid([]byte(shownBody(jsonwire.Body{Text: []byte(c.body)}))) {
 				t.Error("what is shown is no JSON")
 			}
 		})
+	}
+}
+
+// Images that are left out of the body until it is sent are shown in the same way.
+func TestShownBodyLarge(t *testing.T) {
+	small, smallText, _ := picture(64 << 10)
+	large, _, digest := picture(64<<10 + 1)
+	var w jsonwire.Writer
+	w.BeginArray()
+	w.Base64("data:image/png;base64,", large)
+	w.Base64("", small)
+	w.Base64("", large)
+	w.EndArray()
+	if want, got := `["data:image/png;base64,`+digest+`","`+smallText+`","`+digest+`"]`, shownBody(w.Body()); got != want {
+		t.Errorf("%d bytes, want %d: %.200s", len(got), len(want), got)
 	}
 }
 
@@ -93,6 +109,6 @@ func BenchmarkShownBody(b *testing.B) {
 	body := []byte(`{"text":"` + strings.Repeat(`words and \"quotes\" `, 50_000) + `","data":"` + large + `"}`)
 	b.SetBytes(int64(len(body)))
 	for b.Loop() {
-		shownBody(body)
+		shownBody(jsonwire.Body{Text: body})
 	}
 }

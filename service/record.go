@@ -11,7 +11,7 @@ import (
 
 // record puts what an operator wants to know of a response on its call's log line:
 // ids, model, end, tokens, cost and the caller's labels; nothing that was said.
-func record(ctx context.Context, r *generation.Reader, g *llmdv1.Generation) {
+func record(ctx context.Context, r *generation.Reader, labels map[string]string) {
 	line := calllog.From(ctx)
 	if line == nil {
 		return
@@ -35,7 +35,7 @@ func record(ctx context.Context, r *generation.Reader, g *llmdv1.Generation) {
 			attrs = append(attrs, slog.Int64("cost_pico_usd", c.GetTotalPicoUsd()))
 		}
 	}
-	if labels := g.GetLabels(); len(labels) > 0 {
+	if len(labels) > 0 {
 		var group []any
 		for k, v := range labels {
 			group = append(group, slog.String(k, v))

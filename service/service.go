@@ -38,6 +38,7 @@ func New(current func() *catalog.Catalog, client *upstream.Client, o Options) *S
 		ErrorOf:  ErrorOf,
 		Registry: registry,
 		Instance: o.Instance,
+		Longest:  longestCall,
 		Secrets:  hosts.secrets,
 		Panicked: func(kind string, stack []byte) {
 			o.Log.Error("a response panicked", "type", kind, "stack", string(stack))

@@ -2,7 +2,10 @@ package transform_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+
+	"google.golang.org/protobuf/proto"
 
 	"github.com/llmd-dev/llmd/adapters"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
@@ -45,6 +48,27 @@ func BenchmarkApply(b *testing.B) {
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/message")
 			})
+		}
+	}
+}
+
+// BenchmarkHistory is what one more turn of a long session costs: 500 turns, 2 MB,
+// most of it results of tools, handed to another model. It should stay under 5 ms.
+func BenchmarkHistory(b *testing.B) {
+	const turns, size = 500, 2 << 20
+	page := strings.Repeat("A line of some file, as tools return them.\n", 4*size/turns/44)
+	c := session(gpt, turns)
+	for _, m := range c.GetMessages() {
+		for _, content := range m.GetToolResult().GetContent() {
+			content.GetText().Text = page
+		}
+	}
+	in := transform.Input{Context: c, Model: claude.target(), Constraints: limits(claude)}
+	b.SetBytes(int64(proto.Size(c)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := transform.Apply(in); err != nil {
+			b.Fatal(err)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"github.com/llmd-dev/llmd/internal/config"
+	"github.com/llmd-dev/llmd/internal/gcpace"
 	"github.com/llmd-dev/llmd/internal/server"
 )
 
@@ -37,6 +38,7 @@ func (c *serveCmd) Run(s *session) error {
 		}
 		listeners = append(listeners, l)
 	}
+	defer gcpace.Start()()
 	served, stopNow := make(chan struct{}), make(chan struct{})
 	defer close(served)
 	go func() {

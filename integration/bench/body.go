@@ -21,12 +21,12 @@ func (s shape) path() string {
 	return "/v1/chat/completions"
 }
 
-// request is a small request for the model, as the floors that speak HTTP send it.
-func (s shape) request(model string) string {
+// request is a small request, as the floors that speak HTTP send it.
+func (s shape) request(sc scenario) string {
 	if s == anthropic {
-		return fmt.Sprintf(`{"model":%q,"max_tokens":4096,"stream":true,"messages":[{"role":"user","content":"go"}]}`, model)
+		return fmt.Sprintf(`{"model":%q,"max_tokens":4096,"stream":true,"messages":[{"role":"user","content":%q}]}`, sc.model(), sc.prompt())
 	}
-	return fmt.Sprintf(`{"model":%q,"stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"go"}]}`, model)
+	return fmt.Sprintf(`{"model":%q,"stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":%q}]}`, sc.model(), sc.prompt())
 }
 
 // answer is how a shape spells an answer.

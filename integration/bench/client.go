@@ -41,7 +41,7 @@ func newHTTPClient(addr string) *httpClient {
 func (c *httpClient) close() { c.transport.CloseIdleConnections() }
 
 func (c *httpClient) stream(ctx context.Context, sh shape, s scenario, got arrived) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+c.addr+sh.path(), strings.NewReader(sh.request(s.model())))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+c.addr+sh.path(), strings.NewReader(sh.request(s)))
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (c *grpcClient) close() {
 }
 
 func (c *grpcClient) stream(ctx context.Context, sh shape, s scenario, got arrived) error {
-	return c.send(ctx, request(string(sh)+"/"+s.model()), got)
+	return c.send(ctx, request(sh, s), got)
 }
 
 func (c *grpcClient) send(ctx context.Context, req *llmdv1.StreamRequest, got arrived) error {
@@ -124,10 +124,10 @@ func (c *grpcClient) send(ctx context.Context, req *llmdv1.StreamRequest, got ar
 }
 
 // request is a small request.
-func request(model string) *llmdv1.StreamRequest {
-	return &llmdv1.StreamRequest{Generation: &llmdv1.Generation{Model: model, Context: &llmdv1.Context{
+func request(sh shape, s scenario) *llmdv1.StreamRequest {
+	return &llmdv1.StreamRequest{Generation: &llmdv1.Generation{Model: string(sh) + "/" + s.model(), Context: &llmdv1.Context{
 		Messages: []*llmdv1.Message{{Message: &llmdv1.Message_User{User: &llmdv1.UserMessage{Content: []*llmdv1.UserContent{
-			{Block: &llmdv1.UserContent_Text{Text: &llmdv1.TextContent{Text: "go"}}},
+			{Block: &llmdv1.UserContent_Text{Text: &llmdv1.TextContent{Text: s.prompt()}}},
 		}}}}},
 	}}}
 }

@@ -52,7 +52,7 @@ func (e *empty) Stream(req *llmdv1.StreamRequest, stream grpc.ServerStreamingSer
 	if err != nil {
 		return err
 	}
-	r, err := http.NewRequestWithContext(stream.Context(), http.MethodPost, "http://"+e.mock+sh.path(), strings.NewReader(sh.request(s.model())))
+	r, err := http.NewRequestWithContext(stream.Context(), http.MethodPost, "http://"+e.mock+sh.path(), strings.NewReader(sh.request(s)))
 	if err != nil {
 		return err
 	}

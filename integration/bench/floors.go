@@ -75,11 +75,13 @@ func (memory) Stream(req *llmdv1.StreamRequest, stream grpc.ServerStreamingServe
 
 // wanted is what a request's model asks for: "chat/..." or "anthropic/...".
 func wanted(req *llmdv1.StreamRequest) (shape, scenario, error) {
+	user := req.GetGeneration().GetContext().GetMessages()[0].GetUser()
 	sh, model, ok := strings.Cut(req.GetGeneration().GetModel(), "/")
 	if !ok {
 		return "", scenario{}, fmt.Errorf("no shape: %q", model)
 	}
 	s, err := parseScenario(model)
+	s.id = idIn(user.GetContent()[0].GetText().GetText())
 	return shape(sh), s, err
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -32,14 +33,12 @@ providers:
     api: openai-completions
     base_url: http://%s/v1
     api_key: none
-    allow_unlisted_models: true
     models:
-      - {id: %s, input: [text, image], context_window_tokens: 100000000, max_output_tokens: 4096}
-  - id: anthropic
+%s  - id: anthropic
     base_url: http://%s
     api_key: none
-    allow_unlisted_models: true
-`
+    models:
+%s`
 
 // startLLMD starts llmd and waits until it serves. took is how long that was.
 func startLLMD(ctx context.Context, name, binary, mockAddr string) (p *process, took time.Duration, err error) {
@@ -51,7 +50,8 @@ func startLLMD(ctx context.Context, name, binary, mockAddr string) (p *process, 
 	if dir := os.TempDir(); dir != "" {
 		config = filepath.Join(dir, filepath.Base(config))
 	}
-	body := fmt.Sprintf(llmdConfig, addr, mockAddr, imageModel.model(), mockAddr)
+	models := listed()
+	body := fmt.Sprintf(llmdConfig, addr, mockAddr, models, mockAddr, models)
 	if err := os.WriteFile(config, []byte(body), 0o600); err != nil {
 		return nil, 0, err
 	}
@@ -68,6 +68,19 @@ func startLLMD(ctx context.Context, name, binary, mockAddr string) (p *process, 
 		return nil, 0, fmt.Errorf("%s: %w", name, err)
 	}
 	return p, time.Since(begun), nil
+}
+
+// listed are the models of all measurements, as a configuration lists them.
+func listed() string {
+	var text strings.Builder
+	names := map[string]bool{}
+	for _, s := range scenarios() {
+		if name := s.model(); !names[name] {
+			names[name] = true
+			fmt.Fprintf(&text, "      - {id: %s, input: [text, image], context_window_tokens: 100000000, max_output_tokens: 4096}\n", name)
+		}
+	}
+	return text.String()
 }
 
 // freeAddr is an address that nobody listens on.

@@ -30,6 +30,15 @@ func workloads() []workload {
 	}
 }
 
+// scenarios are those of all measurements.
+func scenarios() []scenario {
+	all := []scenario{imageModel, text(1), text(1000), idle(0), paced(delayDeltas, delayPause)}
+	for _, w := range workloads() {
+		all = append(all, w.scenario)
+	}
+	return all
+}
+
 // cost is what one server took for one workload, in each round.
 type cost struct {
 	micros     []float64 // processor time a delta

@@ -187,7 +187,7 @@ func (s *server) sendImages(ctx context.Context) error {
 	if !ok {
 		return fmt.Errorf("%s takes no images", s.name)
 	}
-	req := request("chat/" + imageModel.model())
+	req := request(chat, imageModel)
 	user := req.GetGeneration().GetContext().GetMessages()[0].GetUser()
 	for range images {
 		data := make([]byte, imageBytes)

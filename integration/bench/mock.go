@@ -43,7 +43,7 @@ func (m *mock) serve(c net.Conn) {
 	defer c.Close()
 	in := bufio.NewReaderSize(c, headBytes)
 	for {
-		path, model, err := readRequest(in)
+		path, head, err := readRequest(in)
 		if err != nil {
 			return
 		}
@@ -51,14 +51,14 @@ func (m *mock) serve(c net.Conn) {
 			m.tellClosed(c, id)
 			continue
 		}
-		if err := m.answer(c, in, path, model); err != nil {
+		if err := m.answer(c, in, path, head); err != nil {
 			return
 		}
 	}
 }
 
-// readRequest reads one request and what it asks for. The body is thrown away.
-func readRequest(in *bufio.Reader) (path, model string, err error) {
+// readRequest reads one request: its path and the beginning of its body.
+func readRequest(in *bufio.Reader) (path, head string, err error) {
 	line, err := in.ReadString('\n')
 	if err != nil {
 		return "", "", err
@@ -84,24 +84,24 @@ func readRequest(in *bufio.Reader) (path, model string, err error) {
 		}
 	}
 	if chunked {
-		model, err = readChunks(in)
+		head, err = readChunks(in)
 	} else {
-		model, err = readBody(in, length)
+		head, err = readBody(in, length)
 	}
-	return f[1], model, err
+	return f[1], head, err
 }
 
-// readBody reads a body of a known length, and the model in it.
-func readBody(in *bufio.Reader, length int) (model string, err error) {
+// readBody reads a body of a known length and gives its beginning.
+func readBody(in *bufio.Reader, length int) (string, error) {
 	head := make([]byte, min(length, headBytes))
 	if _, err := io.ReadFull(in, head); err != nil {
 		return "", err
 	}
-	_, err = in.Discard(length - len(head))
-	return modelIn(string(head)), err
+	_, err := in.Discard(length - len(head))
+	return string(head), err
 }
 
-func readChunks(in *bufio.Reader) (model string, err error) {
+func readChunks(in *bufio.Reader) (head string, err error) {
 	for {
 		line, err := in.ReadString('\n')
 		if err != nil {
@@ -111,15 +111,15 @@ func readChunks(in *bufio.Reader) (model string, err error) {
 		if err != nil {
 			return "", err
 		}
-		found, err := readBody(in, int(n))
+		piece, err := readBody(in, int(n))
 		if err != nil {
 			return "", err
 		}
-		if model == "" {
-			model = found
+		if len(head) < headBytes {
+			head += piece
 		}
 		if _, err := in.Discard(len("\r\n")); err != nil || n == 0 {
-			return model, err
+			return head, err
 		}
 	}
 }
@@ -130,9 +130,18 @@ func modelIn(body string) string {
 	return model
 }
 
+// idIn finds the number in a prompt.
+func idIn(text string) int {
+	_, after, _ := strings.Cut(text, "#")
+	word, _, _ := strings.Cut(after, "#")
+	id, _ := strconv.Atoi(word)
+	return id
+}
+
 // answer writes one answer.
-func (m *mock) answer(c net.Conn, in *bufio.Reader, path, model string) error {
-	s, err := parseScenario(model)
+func (m *mock) answer(c net.Conn, in *bufio.Reader, path, head string) error {
+	s, err := parseScenario(modelIn(head))
+	s.id = idIn(head)
 	if err != nil {
 		_, err = io.WriteString(c, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
 		return err
@@ -204,7 +213,7 @@ func writePaced(c net.Conn, sh shape, s scenario) error {
 // writeIdle writes one delta and waits for the other side to leave.
 func (m *mock) writeIdle(c net.Conn, in *bufio.Reader, sh shape, s scenario) error {
 	a := sh.answer(false)
-	left := m.leaving(s.n)
+	left := m.leaving(s.id)
 	if _, err := c.Write(chunk(a.open + a.delta(s.pieces()[0]))); err != nil {
 		return err
 	}

@@ -11,12 +11,14 @@ import (
 // server passes on to the mock.
 type scenario struct {
 	kind string // text, tool, paced or idle
-	// n is the number of deltas; of a tool, the bytes of its arguments; of idle, a
-	// number by which the mock tells when it was closed.
+	// n is the number of deltas; of a tool, the bytes of its arguments.
 	n int
 	// perWrite is how many deltas go into one write.
 	perWrite int
 	pause    time.Duration // between writes
+	// id tells requests apart, so that the mock can say when one was given up. It
+	// travels in the prompt.
+	id int
 }
 
 // pieceBytes is the length of a fragment of arguments.
@@ -24,7 +26,7 @@ const pieceBytes = 8
 
 func text(n int) scenario  { return scenario{kind: "text", n: n, perWrite: 1} }
 func tool(n int) scenario  { return scenario{kind: "tool", n: n, perWrite: 1} }
-func idle(id int) scenario { return scenario{kind: "idle", n: id, perWrite: 1} }
+func idle(id int) scenario { return scenario{kind: "idle", n: 1, perWrite: 1, id: id} }
 
 func paced(n int, pause time.Duration) scenario {
 	return scenario{kind: "paced", n: n, perWrite: 1, pause: pause}
@@ -36,6 +38,9 @@ func (s scenario) batched(perWrite int) scenario { s.perWrite = perWrite; return
 func (s scenario) model() string {
 	return fmt.Sprintf("%s-%d-%d-%d", s.kind, s.n, s.perWrite, s.pause.Microseconds())
 }
+
+// prompt is what the user says.
+func (s scenario) prompt() string { return fmt.Sprintf("go #%d#", s.id) }
 
 func parseScenario(model string) (scenario, error) {
 	f := strings.Split(model, "-")

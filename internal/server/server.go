@@ -52,6 +52,7 @@ type transport struct {
 // addresses are plain.
 func newTransport(cfg config.Server, svc *service.Service, gate *interceptors.Gate, certs *certificates, log *slog.Logger) *transport {
 	opts := append(interceptors.Server(interceptors.Options{Log: log, Gate: gate}),
+		grpc.ForceServerCodecV2(newCodec()),
 		grpc.MaxRecvMsgSize(cfg.MaxReceiveBytes),
 		grpc.MaxSendMsgSize(maxSendBytes),
 		grpc.MaxConcurrentStreams(cfg.MaxConcurrentStreams),

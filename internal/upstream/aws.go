@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"io"
 	"net/http"
 	"sync"
 	"time"
@@ -44,7 +45,7 @@ func (a *AWS) Describe() string { return "AWS default chain" }
 func (a *AWS) Headers() []string { return []string{"Authorization"} }
 
 // Apply implements Credentials.
-func (a *AWS) Apply(ctx context.Context, r *http.Request, body []byte) error {
+func (a *AWS) Apply(ctx context.Context, r *http.Request, body io.WriterTo) error {
 	chain, region, err := a.load(ctx)
 	if err == nil && region == "" {
 		return noCredentials(adapters.ReasonPrecondition, "AWS", "no region is set", nil)
@@ -54,8 +55,9 @@ func (a *AWS) Apply(ctx context.Context, r *http.Request, body []byte) error {
 		keys, err = chain.Retrieve(ctx)
 	}
 	if err == nil {
-		hash := sha256.Sum256(body)
-		err = a.signer.SignHTTP(ctx, keys, r, hex.EncodeToString(hash[:]), signingName, region, time.Now())
+		hash := sha256.New()
+		_, _ = body.WriteTo(hash) // a hash takes everything
+		err = a.signer.SignHTTP(ctx, keys, r, hex.EncodeToString(hash.Sum(nil)), signingName, region, time.Now())
 	}
 	if err != nil {
 		return noCredentials(adapters.ReasonCredentialsInvalid, "AWS", err.Error(), err)

@@ -11,9 +11,46 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/llmd-dev/llmd/adapters/jsonwire"
 )
 
 var errEncoding = errors.New("upstream: the answer has an unknown content encoding")
+
+// sentBody is a request's body. net/http holds a request, and with it the body, until
+// the answer is read to its end, which may take an hour; a conversation can have
+// megabytes. So the body is let go of as it is sent.
+type sentBody struct{ text jsonwire.Body }
+
+// attach makes it the body of a request.
+func (s *sentBody) attach(r *http.Request) {
+	n := s.text.Len()
+	if n == 0 {
+		return
+	}
+	r.ContentLength = n
+	r.GetBody = func() (io.ReadCloser, error) { return &bodyReader{s.text.Reader()}, nil }
+	r.Body = &bodyReader{s.text.Reader()}
+}
+
+// forget is called when the headers of the answer are here: the request will not be
+// sent again.
+func (s *sentBody) forget() { s.text = jsonwire.Body{} }
+
+// bodyReader lets go of what it has read to its end.
+type bodyReader struct{ in io.Reader }
+
+// Read implements io.Reader.
+func (b *bodyReader) Read(p []byte) (int, error) {
+	n, err := b.in.Read(p)
+	if err != nil {
+		b.in = strings.NewReader("")
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (*bodyReader) Close() error { return nil }
 
 // body reads an answer and undoes its compression.
 type body struct {

@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -89,7 +88,9 @@ func (c *Client) Do(ctx context.Context, t *Target, r *adapters.Request) (*Respo
 }
 
 func (c *Client) do(ctx context.Context, cancel context.CancelFunc, t *Target, r *adapters.Request) (*Response, error) {
-	request, err := c.request(ctx, t, r)
+	sent := &sentBody{text: r.Text()}
+	defer sent.forget()
+	request, err := c.request(ctx, t, r, sent)
 	if err != nil {
 		return nil, err
 	}
@@ -125,16 +126,17 @@ func (c *Client) do(ctx context.Context, cancel context.CancelFunc, t *Target, r
 	return &Response{Status: answer.StatusCode, Header: answer.Header, Body: body, RequestID: id}, nil
 }
 
-// request builds the HTTP request with headers and credentials on.
-func (c *Client) request(ctx context.Context, t *Target, r *adapters.Request) (*http.Request, error) {
+// request builds the HTTP request with headers, credentials and body on.
+func (c *Client) request(ctx context.Context, t *Target, r *adapters.Request, sent *sentBody) (*http.Request, error) {
 	address, err := t.url(r)
 	if err != nil {
 		return nil, &adapters.UpstreamError{Reason: adapters.ReasonPrecondition, Err: err}
 	}
-	request, err := http.NewRequestWithContext(ctx, method(r), address.String(), bytes.NewReader(r.Body))
+	request, err := http.NewRequestWithContext(ctx, method(r), address.String(), http.NoBody)
 	if err != nil {
 		return nil, &adapters.UpstreamError{Reason: adapters.ReasonPrecondition, Err: errBaseURL}
 	}
+	sent.attach(request)
 	request.Header = c.header(t, r)
 	if host := request.Header.Get("Host"); host != "" {
 		request.Host = host
@@ -143,7 +145,7 @@ func (c *Client) request(ctx context.Context, t *Target, r *adapters.Request) (*
 	if t.Credentials == nil {
 		return request, nil
 	}
-	if err := t.Credentials.Apply(ctx, request, r.Body); err != nil {
+	if err := t.Credentials.Apply(ctx, request, r.Text()); err != nil {
 		return nil, err
 	}
 	return request, nil

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"context"
+	"io"
 	"net/http"
 
 	"github.com/llmd-dev/llmd/adapters"
@@ -13,7 +14,7 @@ type Credentials interface {
 	// Apply puts the secret on a request that is otherwise ready; body is what
 	// will be sent. It may ask a cloud for a token and fails with a context error
 	// or an *adapters.UpstreamError.
-	Apply(ctx context.Context, r *http.Request, body []byte) error
+	Apply(ctx context.Context, r *http.Request, body io.WriterTo) error
 	// Headers names the headers with secrets that Apply always sets.
 	Headers() []string
 	// Describe says for people where the secret comes from and never what it is.
@@ -82,7 +83,7 @@ func (k *Key) Headers() []string {
 }
 
 // Apply implements Credentials.
-func (k *Key) Apply(_ context.Context, r *http.Request, _ []byte) error {
+func (k *Key) Apply(_ context.Context, r *http.Request, _ io.WriterTo) error {
 	switch k.scheme {
 	case SchemeBearer:
 		r.Header.Set("Authorization", "Bearer "+k.key)
@@ -98,7 +99,7 @@ func (k *Key) Apply(_ context.Context, r *http.Request, _ []byte) error {
 type None struct{}
 
 // Apply implements Credentials.
-func (None) Apply(context.Context, *http.Request, []byte) error { return nil }
+func (None) Apply(context.Context, *http.Request, io.WriterTo) error { return nil }
 
 // Headers implements Credentials.
 func (None) Headers() []string { return nil }

@@ -252,7 +252,7 @@ func TestAWSBodyHash(t *testing.T) {
 			t.Fatal(err)
 		}
 		// The same hash must give the same signature as the body it is of.
-		if err := upstream.NewAWS("us-east-1", "").Apply(t.Context(), r, []byte(body)); err != nil {
+		if err := upstream.NewAWS("us-east-1", "").Apply(t.Context(), r, strings.NewReader(body)); err != nil {
 			t.Fatal(err)
 		}
 		return canonicalSignature(r, body)

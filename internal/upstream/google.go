@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -42,7 +43,7 @@ func (g *Google) Describe() string { return "Google application default credenti
 func (g *Google) Headers() []string { return []string{"Authorization"} }
 
 // Apply implements Credentials.
-func (g *Google) Apply(ctx context.Context, r *http.Request, _ []byte) error {
+func (g *Google) Apply(ctx context.Context, r *http.Request, _ io.WriterTo) error {
 	// One goroutine fetches for all; a caller who leaves does not stop it, and its
 	// time limit does not depend on whoever came first.
 	done := g.flight.DoChan("", func() (any, error) { return g.token(context.WithoutCancel(ctx)) })

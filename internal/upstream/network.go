@@ -22,6 +22,13 @@ const Direct = "none"
 // may bring others, and those of old ones are forgotten.
 const maxPools = 64
 
+// The buffers of an HTTP/1 connection, which each open stream has one of. A few deltas
+// fit into the first, the headers of a request into the second; bodies go past it.
+const (
+	readBufferBytes  = 1 << 10
+	writeBufferBytes = 512
+)
+
 // Network is how connections to a target are made. The zero value is the client's
 // own way. Targets with equal networks share their connections.
 type Network struct {
@@ -102,6 +109,8 @@ func newTransport(o Options, n Network) (*http.Transport, error) {
 		IdleConnTimeout:        defaultIdleConnTimeout,
 		MaxResponseHeaderBytes: maxHeaderBytes,
 		ForceAttemptHTTP2:      true,
+		ReadBufferSize:         readBufferBytes,
+		WriteBufferSize:        writeBufferBytes,
 		// A dead HTTP/2 connection would hold all of its streams.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingAfter},
 	}, nil

@@ -226,6 +226,9 @@ func (a *assembler) open(key int, kind blockKind) *block {
 		return b
 	}
 	b := &block{kind: kind}
+	if kind == toolCallBlock {
+		b.scanner = &jsonstream.Scanner{}
+	}
 	if a.byKey == nil {
 		a.byKey = map[int]*block{}
 	}

@@ -58,12 +58,24 @@ func (r *Run) connect(ctx context.Context, first *Plan) (*answer, error) {
 		}
 		r.addAttempt(p, asUpstream(u), 0)
 		var err error
-		if p, err = r.engine.Plan(ctx, g, g.GetFallbackModels()[next]); err != nil {
+		if p, err = r.engine.Plan(r.planning(ctx), g, g.GetFallbackModels()[next]); err != nil {
 			return nil, err
 		}
 		r.setPlan(p)
 	}
 }
+
+// planning is a context that ends with the run and has what planning needs.
+func (r *Run) planning(ctx context.Context) context.Context {
+	return planning{Context: ctx, values: r.request.Planning}
+}
+
+type planning struct {
+	context.Context                 //nolint:containedctx // its end
+	values          context.Context //nolint:containedctx // its values
+}
+
+func (p planning) Value(key any) any { return p.values.Value(key) }
 
 // fallsBack: the failure may be another model's success. A wait that was too long
 // to be waited for is one of them.

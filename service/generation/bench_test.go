@@ -100,3 +100,55 @@ func BenchmarkStream(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkAssembler is what the event grammar costs a delta, with valid prefixes of
+// arguments. The cost must not grow with the length of the answer.
+func BenchmarkAssembler(b *testing.B) {
+	for _, c := range []struct {
+		name  string
+		open  func(*adapters.Sink)
+		delta func(*adapters.Sink)
+	}{
+		{"text", func(*adapters.Sink) {}, func(s *adapters.Sink) { s.Text(0, " word") }},
+		{
+			"arguments", func(s *adapters.Sink) { s.ToolCall(0, "call_1", "write", ""); s.Arguments(0, `{"list":[0`) },
+			func(s *adapters.Sink) { s.Arguments(0, `,1234567`) },
+		},
+	} {
+		for _, n := range []int{1000, 100_000} {
+			b.Run(fmt.Sprintf("%s/%d", c.name, n), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					a := newAssembler()
+					var s adapters.Sink
+					c.open(&s)
+					a.apply(s.Parts)
+					for range n {
+						s.Reset()
+						c.delta(&s)
+						a.apply(s.Parts)
+						a.take()
+					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/delta")
+			})
+		}
+	}
+}
+
+// BenchmarkQueue is a delta's way through a reader's queue: behind a sender that keeps
+// up, and behind a busy one.
+func BenchmarkQueue(b *testing.B) {
+	for _, perSend := range []int{1, 16} {
+		b.Run(fmt.Sprintf("%d deltas a send", perSend), func(b *testing.B) {
+			q := newQueue()
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				q.push(textOf(0, " word"))
+				if i%perSend == 0 {
+					q.pop()
+				}
+			}
+		})
+	}
+}

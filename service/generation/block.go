@@ -30,7 +30,7 @@ type block struct {
 	final    *string // text or arguments that the provider sent anew and that contradict the deltas
 
 	id, name, namespace string
-	scanner             jsonstream.Scanner
+	scanner             *jsonstream.Scanner // of tool calls: it is large
 	result              *jsonstream.Result
 	valid               int32 // the prefix as last sent, and what closes it
 	closers             string

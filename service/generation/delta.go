@@ -30,8 +30,9 @@ func pieces(s string) iter.Seq[string] {
 // event is an event that has no number yet. Deltas are most of what is sent, and they
 // may be merged before they are: they become a message only when it is their turn.
 type event struct {
-	// response is any event but a delta.
+	// response is any event but a delta, bytes its size once it is queued.
 	response *llmdv1.StreamResponse
+	bytes    int
 
 	// kind is that of a delta's block; 0 = it is none.
 	kind  blockKind

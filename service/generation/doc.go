@@ -9,6 +9,7 @@
 //	assembler.go  parts -> events and message; alone knows the event grammar
 //	watchdog.go   the clocks of a running answer
 //	queue.go      events waiting for one reader, bounded, merging
+//	sender.go     the goroutine that sends them, while there are any
 //
 // A run belongs to no RPC. It publishes to queues; the RPC that began it and
 // those that attached to it each drain one. When the last reader leaves, the run

@@ -48,6 +48,8 @@ type Config struct {
 	Panicked func(kind string, stack []byte)
 	// SlowAfter is how long one send to a client may take; 0 = 30 s (contract 1.21).
 	SlowAfter time.Duration
+	// Longest bounds [Reader.Deliver], to within SlowAfter; 0 = it may last for ever.
+	Longest time.Duration
 	// UsageWait is how long usage is waited for after the terminal marker; 0 = 1 s
 	// (contract 1.15).
 	UsageWait time.Duration
@@ -70,7 +72,11 @@ type Request struct {
 	Owner, RequestID string
 	Hash             [32]byte
 	Generation       *llmdv1.Generation
-	Options          *llmdv1.StreamOptions
+	// Planning is the context in which the generation is planned for a model; nil =
+	// the one that [Engine.Start] gets. Its end does not count either. It is let go of
+	// with the generation once the answer has begun.
+	Planning context.Context //nolint:containedctx // it carries what Config.Images needs
+	Options  *llmdv1.StreamOptions
 	// Keys are the caller's own provider keys by provider id.
 	Keys map[string]string
 	// SoftDeadline is when the response is ended for the caller's deadline; zero =
@@ -95,7 +101,10 @@ func (e *Engine) Start(ctx context.Context, req *Request) (*Reader, error) {
 			return e.joinKnown(req, &known)
 		}
 	}
-	p, err := e.Plan(ctx, req.Generation, req.Generation.GetModel())
+	if req.Planning == nil {
+		req.Planning = ctx
+	}
+	p, err := e.Plan(req.Planning, req.Generation, req.Generation.GetModel())
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,8 @@ import (
 	"sync"
 
 	"google.golang.org/protobuf/proto"
+
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
 // Bounds of one reader's queue (contract section 4). Above them the run stops
@@ -11,6 +13,8 @@ import (
 const (
 	maxQueued      = 256
 	maxQueuedBytes = 1 << 20
+	// smallEventBytes is about what a small event takes.
+	smallEventBytes = 256
 )
 
 // queue holds the events that one reader has not been sent yet. push never blocks
@@ -31,8 +35,12 @@ type queue struct {
 	// that merging stays linear; its memory is used again.
 	merged []byte
 
-	ready chan struct{} // something was pushed, or the queue was closed
-	room  chan struct{} // something was taken
+	// start starts a sender; nil = nobody wants the events yet, or any more. resting
+	// says that none is at work.
+	start   func()
+	resting bool
+	ready   chan struct{} // something was pushed, or the queue was closed
+	room    chan struct{} // something was taken
 }
 
 func newQueue() *queue {
@@ -60,9 +68,40 @@ func (q *queue) push(e event) {
 		clear(q.items[n:])
 		q.items, q.head = q.items[:n], 0
 	}
+	if e.kind == 0 {
+		e.bytes = aboutBytes(e.response)
+	}
 	q.items = append(q.items, e)
 	q.bytes += e.size()
+	q.stir()
+}
+
+// stir makes sure that a sender sees what is new. The caller holds the lock.
+func (q *queue) stir() {
+	if q.start != nil && q.resting {
+		q.resting = false
+		q.start()
+		return
+	}
 	signal(q.ready)
+}
+
+// serve says how senders are started, from now on; with now, the first one at once.
+func (q *queue) serve(start func(), now bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.start, q.resting = start, true
+	if now || len(q.items) > q.head || q.closed {
+		q.stir()
+	}
+}
+
+// rest lets a sender go if there is nothing to do.
+func (q *queue) rest() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.resting = len(q.items) == q.head && !q.closed
+	return q.resting
 }
 
 // merge adds a delta to the last item if that is a delta of the same block.
@@ -133,16 +172,26 @@ func (q *queue) close(drop bool) {
 	defer q.mu.Unlock()
 	q.closed = true
 	if drop {
-		q.items, q.head, q.bytes, q.merged = nil, 0, 0, nil
+		q.items, q.head, q.bytes, q.merged, q.start = nil, 0, 0, nil, nil
 	}
-	signal(q.ready)
+	q.stir()
 	signal(q.room)
+}
+
+// aboutBytes is about the size of an event that is no delta. Exactly counted are those
+// that hold content.
+func aboutBytes(e *llmdv1.StreamResponse) int {
+	switch t := e.GetEvent().(type) {
+	case *llmdv1.StreamResponse_TextStart, *llmdv1.StreamResponse_ThinkingStart, *llmdv1.StreamResponse_ToolCallStart,
+		*llmdv1.StreamResponse_UsageUpdate, *llmdv1.StreamResponse_Heartbeat, *llmdv1.StreamResponse_Stall:
+		return smallEventBytes
+	case *llmdv1.StreamResponse_TextEnd:
+		return smallEventBytes + len(t.TextEnd.GetContent().GetText())
+	}
+	return proto.Size(e)
 }
 
 // size is about what an event takes in memory.
 func (e *event) size() int {
-	if e.kind != 0 {
-		return len(e.text) + len(e.partial)
-	}
-	return proto.Size(e.response)
+	return e.bytes + len(e.text) + len(e.partial)
 }

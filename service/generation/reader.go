@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 	"github.com/llmd-dev/llmd/service/responses"
@@ -114,11 +113,9 @@ func (rd *Reader) Wait(ctx context.Context) (*llmdv1.StartedEvent, *llmdv1.Assis
 // called from one goroutine at a time. When the client stands still, a send may
 // still be blocked when Deliver returns: gRPC ends it with the call.
 func (rd *Reader) Deliver(ctx context.Context, send func(*llmdv1.StreamResponse) error) error {
-	sendCtx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	sent := make(chan error, 1)
-	go func() { sent <- rd.sendAll(sendCtx, send) }()
-	err := rd.follow(ctx, sent)
+	s := &sender{reader: rd, send: send, sent: make(chan error, 1), beat: rd.options.GetHeartbeatInterval().AsDuration()}
+	rd.queue.serve(s.start, s.beat > 0)
+	err := rd.follow(ctx, s.sent)
 	rd.queue.close(true)
 	rd.run.leave(rd, err)
 	return err
@@ -130,6 +127,7 @@ func (rd *Reader) follow(ctx context.Context, sent <-chan error) error {
 	// too long, not all the time.
 	look := time.NewTimer(rd.run.engine.cfg.SlowAfter)
 	defer look.Stop()
+	begun := time.Now()
 	aborted := rd.run.abortedC
 	for {
 		select {
@@ -147,6 +145,9 @@ func (rd *Reader) follow(ctx context.Context, sent <-chan error) error {
 			next, err := rd.blocked()
 			if err != nil {
 				return err
+			}
+			if longest := rd.run.engine.cfg.Longest; longest > 0 && time.Since(begun) >= longest {
+				return context.DeadlineExceeded
 			}
 			look.Reset(next)
 		}
@@ -172,55 +173,6 @@ func (rd *Reader) blocked() (next time.Duration, err error) {
 		return 0, ab // contract 1.21: a blocked client gets the status alone
 	}
 	return 0, rd.run.slow()
-}
-
-// sendAll sends until the queue is closed and empty.
-func (rd *Reader) sendAll(ctx context.Context, send func(*llmdv1.StreamResponse) error) error {
-	var beats <-chan time.Time
-	if beat := rd.options.GetHeartbeatInterval().AsDuration(); beat > 0 {
-		t := time.NewTicker(beat)
-		defer t.Stop()
-		beats = t.C
-	}
-	for {
-		if e, ok, closed := rd.queue.pop(); ok {
-			if e.kind == 0 && rd.options.GetOmitFinalMessage() {
-				e.response = omitContent(e.response)
-			}
-			if err := rd.send(&e, send); err != nil {
-				return err
-			}
-			continue
-		} else if closed {
-			return nil
-		}
-		select {
-		case <-rd.queue.ready:
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-beats:
-			silence, ok := rd.run.silence()
-			if !ok || rd.sequence == 0 { // started comes first
-				continue
-			}
-			e := &event{response: &llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_Heartbeat{Heartbeat: &llmdv1.HeartbeatEvent{
-				UpstreamIdleDuration: durationpb.New(silence),
-			}}}}
-			if err := rd.send(e, send); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-// send numbers an event and sends it.
-func (rd *Reader) send(e *event, send func(*llmdv1.StreamResponse) error) error {
-	out := e.numbered(rd.sequence)
-	rd.sequence++
-	rd.sending.Store(time.Now().UnixNano())
-	err := send(out)
-	rd.sending.Store(0)
-	return err
 }
 
 // leave drops a reader. The last one takes the run with it: nobody would see the

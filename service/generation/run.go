@@ -13,6 +13,7 @@ import (
 
 	"github.com/llmd-dev/llmd/adapters"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+	"github.com/llmd-dev/llmd/internal/stack"
 	"github.com/llmd-dev/llmd/service/responses"
 )
 
@@ -56,10 +57,10 @@ func (r *Run) setPlan(p *Plan) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.plan = p
-	m := r.asm.message
+	m, model := r.asm.message, p.Model
 	m.Api, m.Provider, m.Model = p.Model.API, p.Model.Provider, p.Model.ID
 	r.asm.issuer = &llmdv1.Signature{Api: p.Model.API, Provider: p.Model.Provider, Model: p.Model.ID, Endpoint: p.Model.Endpoint}
-	r.asm.price = func(u *llmdv1.Usage, tier string) *llmdv1.Cost { return r.engine.cfg.Price(p.Model, u, tier) }
+	r.asm.price = func(u *llmdv1.Usage, tier string) *llmdv1.Cost { return r.engine.cfg.Price(model, u, tier) }
 }
 
 // begin starts the run's goroutine.
@@ -122,6 +123,9 @@ func (r *Run) commit(a *answer) {
 	}, func() { a.cancel(errIdle) })
 	r.asm.absorb(a.sink.Parts)
 	r.begun()
+	// Nothing will be sent again, and a conversation can have megabytes.
+	*a.plan = Plan{Model: a.plan.Model, limits: a.plan.limits}
+	r.request.Generation, r.request.Planning = nil, nil
 	r.asm.apply(a.sink.Parts)
 	r.publish(r.asm.take()...)
 }
@@ -342,6 +346,7 @@ func (r *Run) end(ab *Abort) bool {
 
 // finish closes the connection, makes the terminal event and keeps the record.
 func (r *Run) finish(a *answer, err error) {
+	stack.Grow()
 	if a != nil {
 		a.close()
 	}

@@ -1,0 +1,55 @@
+package gcpace
+
+import (
+	"runtime"
+	"runtime/debug"
+	"testing"
+	"time"
+)
+
+func TestPercent(t *testing.T) {
+	for alive, want := range map[uint64]int{0: 400, 4 << 20: 400, 16 << 20: 100, 32 << 20: 50, 48 << 20: 33, 480 << 20: 33} {
+		if got := percent(alive); got != want {
+			t.Errorf("%d MiB alive: %d, want %d", alive>>20, got, want)
+		}
+	}
+}
+
+// The pace follows what is alive, and Go's own comes back.
+func TestStart(t *testing.T) {
+	t.Setenv("GOGC", "")
+	t.Setenv("GOMEMLIMIT", "")
+	stop := Start()
+	heap := make([]byte, 100<<20)
+	deadline := time.Now().Add(10 * time.Second)
+	for current() != 33 {
+		if time.Now().After(deadline) {
+			t.Fatalf("the pace is %d with 100 MiB alive, want 33", current())
+		}
+		runtime.GC()
+		time.Sleep(time.Millisecond)
+	}
+	runtime.KeepAlive(heap)
+	stop()
+	if got := current(); got != 100 {
+		t.Errorf("the pace is %d at the end", got)
+	}
+}
+
+// TestStartLeavesSettingsAlone: who sets the pace by the environment gets it.
+func TestStartLeavesSettingsAlone(t *testing.T) {
+	t.Setenv("GOGC", "70")
+	before := current()
+	defer Start()()
+	runtime.GC()
+	time.Sleep(10 * time.Millisecond)
+	if got := current(); got != before {
+		t.Errorf("the pace is %d, was %d", got, before)
+	}
+}
+
+func current() int {
+	now := debug.SetGCPercent(100)
+	debug.SetGCPercent(now)
+	return now
+}
