@@ -56,7 +56,7 @@ bench:
 	.ci/run bench
 
 # Writes internal/catalog/models from the public list of models, see
-# docs/catalogue.md. `make catalogue LIST=1.6.0` takes a given version of it. Needs
+# docs/providers.md. `make catalogue LIST=1.6.0` takes a given version of it. Needs
 # npm and the network.
 LIST ?= latest
 catalogue:

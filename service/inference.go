@@ -19,9 +19,9 @@ import (
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 	"github.com/llmd-dev/llmd/internal/fetch"
 	"github.com/llmd-dev/llmd/internal/stack"
-	"github.com/llmd-dev/llmd/internal/toolcheck"
 	"github.com/llmd-dev/llmd/service/generation"
 	"github.com/llmd-dev/llmd/service/responses"
+	"github.com/llmd-dev/llmd/toolcheck"
 )
 
 const (
@@ -39,7 +39,7 @@ type Inference struct {
 	engine   *generation.Engine
 	registry *responses.Registry
 	upstream *Upstream
-	schemas  *toolcheck.Checker
+	schemas  *toolcheck.Cache
 	options  Options
 	closing  atomic.Bool
 }

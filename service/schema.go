@@ -1,9 +1,12 @@
 package service
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/llmd-dev/llmd/adapters/jsonstream"
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+	"github.com/llmd-dev/llmd/toolcheck"
 )
 
 // maxSchemaWork bounds the work on the schemas of one request, in bytes squared:
@@ -20,7 +23,8 @@ func (c *checker) schema(field, text string) {
 	if c.schemaWork += len(text) * len(text); c.schemaWork > maxSchemaWork {
 		return
 	}
-	if err := c.schemas.Schema(text); err != nil {
-		c.add(field, reasonInvalid, "is no JSON Schema: %s", err.Error())
+	_, err := c.schemas.Compile(&llmdv1.Tool{ParametersJsonSchema: text})
+	if fault, ok := errors.AsType[*toolcheck.SchemaError](err); ok {
+		c.add(field, reasonInvalid, "is no JSON Schema: %s", strings.TrimPrefix(fault.Error(), "toolcheck: schema: "))
 	}
 }

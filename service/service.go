@@ -6,10 +6,10 @@ import (
 	"github.com/llmd-dev/llmd/adapters/profile"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 	"github.com/llmd-dev/llmd/internal/catalog"
-	"github.com/llmd-dev/llmd/internal/toolcheck"
 	"github.com/llmd-dev/llmd/internal/upstream"
 	"github.com/llmd-dev/llmd/service/generation"
 	"github.com/llmd-dev/llmd/service/responses"
+	"github.com/llmd-dev/llmd/toolcheck"
 )
 
 // Service is the two services of llmd.v1, ready to be registered.
@@ -45,7 +45,7 @@ func New(current func() *catalog.Catalog, client *upstream.Client, o Options) *S
 		},
 	})
 	return &Service{
-		Inference: &Inference{engine: engine, registry: registry, upstream: hosts, schemas: toolcheck.New(), options: o},
+		Inference: &Inference{engine: engine, registry: registry, upstream: hosts, schemas: &toolcheck.Cache{}, options: o},
 		Models:    &Models{catalog: current},
 		registry:  registry,
 	}

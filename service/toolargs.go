@@ -1,12 +1,13 @@
 package service
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/llmd-dev/llmd/adapters/jsonstream"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
-	"github.com/llmd-dev/llmd/internal/toolcheck"
+	"github.com/llmd-dev/llmd/toolcheck"
 )
 
 const (
@@ -19,7 +20,7 @@ const (
 // their tools. Such a history is sent all the same: the model made the call, and
 // the tool has answered it. Calls of tools that are not among the conversation's,
 // and arguments that are no object, which the hand-off reports, are passed over.
-func argumentMismatches(check *toolcheck.Checker, c *llmdv1.Context) []*llmdv1.Diagnostic {
+func argumentMismatches(schemas *toolcheck.Cache, c *llmdv1.Context) []*llmdv1.Diagnostic {
 	tools := make(map[string]*llmdv1.Tool, len(c.GetTools()))
 	for _, t := range c.GetTools() {
 		tools[t.GetName()] = t
@@ -36,7 +37,7 @@ func argumentMismatches(check *toolcheck.Checker, c *llmdv1.Context) []*llmdv1.D
 			if strings.TrimSpace(arguments) != "" && jsonstream.Object([]byte(arguments)) != nil {
 				continue
 			}
-			for _, p := range check.Check(tool, arguments) {
+			for _, p := range problems(schemas, tool, arguments) {
 				if len(all) == maxMismatches {
 					return all
 				}
@@ -48,4 +49,16 @@ func argumentMismatches(check *toolcheck.Checker, c *llmdv1.Context) []*llmdv1.D
 		}
 	}
 	return all
+}
+
+// problems is how arguments do not fit a tool. What cannot be judged fits.
+func problems(schemas *toolcheck.Cache, tool *llmdv1.Tool, arguments string) []toolcheck.Problem {
+	t, err := schemas.Compile(tool)
+	if err == nil {
+		err = t.Check(arguments)
+	}
+	if mismatch, ok := errors.AsType[*toolcheck.ArgumentsError](err); ok {
+		return mismatch.Problems
+	}
+	return nil
 }

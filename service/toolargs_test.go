@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
-	"github.com/llmd-dev/llmd/internal/toolcheck"
+	"github.com/llmd-dev/llmd/toolcheck"
 )
 
 func TestArgumentMismatches(t *testing.T) {
@@ -23,11 +23,18 @@ func TestArgumentMismatches(t *testing.T) {
 		// What is no object is told once, by the hand-off.
 		said("e"), called("5", "look", `{"city":`), returned("5", false, bytesOf(pixel(t), "image/png")),
 		said("f"), called("6", "look", `[]`), returned("6", false, bytesOf(pixel(t), "image/png")),
-		said("g"),
+		// A strict tool's model must name what it leaves out.
+		said("g"), called("7", "strict", `{"q":"a","n":null}`), returned("7", false, bytesOf(pixel(t), "image/png")),
+		said("h"), called("8", "strict", `{"q":null,"n":null}`), returned("8", false, bytesOf(pixel(t), "image/png")),
+		said("i"),
 	)
 	g.Context.Tools = []*llmdv1.Tool{
 		{Name: "look", ParametersJsonSchema: `{"type":"object","properties":{"where":{"type":"object","properties":{"at":{"type":"array","items":{"type":"integer"}}}}},"required":["where"]}`},
 		{Name: "free"},
+		{
+			Name: "strict", Strict: llmdv1.StrictMode_STRICT_MODE_PREFER,
+			ParametersJsonSchema: `{"type":"object","properties":{"q":{"type":"string"},"n":{"type":"integer"}},"required":["q"]}`,
+		},
 	}
 	got, err := newService(t).PrepareContext(t.Context(), &llmdv1.PrepareContextRequest{Generation: g})
 	if err != nil {
@@ -36,6 +43,7 @@ func TestArgumentMismatches(t *testing.T) {
 	want := []*llmdv1.Diagnostic{
 		{Code: "tool_call.arguments_mismatch", ContentIndex: proto.Int32(1), Message: `generation.context.messages[1]: call of tool "look": where.at[1]: expected integer, got string`},
 		{Code: "tool_call.arguments_mismatch", ContentIndex: proto.Int32(1), Message: `generation.context.messages[7]: call of tool "look": where: missing`},
+		{Code: "tool_call.arguments_mismatch", ContentIndex: proto.Int32(1), Message: `generation.context.messages[22]: call of tool "strict": q: expected string, got null`},
 	}
 	if diff := cmp.Diff(want, got.GetDiagnostics(), protocmp.Transform()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -47,7 +55,7 @@ func TestMismatchesAreBounded(t *testing.T) {
 	for i := range 3 * maxMismatches {
 		c.Messages = append(c.Messages, called(fmt.Sprint(i), "look", "{}"))
 	}
-	if n := len(argumentMismatches(toolcheck.New(), c)); n != maxMismatches {
+	if n := len(argumentMismatches(&toolcheck.Cache{}, c)); n != maxMismatches {
 		t.Errorf("%d remarks", n)
 	}
 }
@@ -85,7 +93,7 @@ func BenchmarkValidateTools(b *testing.B) {
 				"lines":{"type":"array","items":{"type":"integer","minimum":1}},"mode":{"enum":["read","write"]}},"required":["path"]}`, i),
 		})
 	}
-	schemas := toolcheck.New()
+	schemas := &toolcheck.Cache{}
 	b.ReportAllocs()
 	for b.Loop() {
 		if err := validateGeneration(g, &checker{schemas: schemas}); err != nil {

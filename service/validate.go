@@ -18,7 +18,7 @@ import (
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 	"github.com/llmd-dev/llmd/internal/catalog"
 	"github.com/llmd-dev/llmd/internal/near"
-	"github.com/llmd-dev/llmd/internal/toolcheck"
+	"github.com/llmd-dev/llmd/toolcheck"
 )
 
 // Limits on requests, from contract 2.4 and 2.5.
@@ -49,7 +49,7 @@ const (
 type checker struct {
 	violations []Violation
 	// schemas is required where a request has schemas.
-	schemas    *toolcheck.Checker
+	schemas    *toolcheck.Cache
 	schemaWork int
 	// provider says why an id is no provider's; required where a request may name
 	// some.

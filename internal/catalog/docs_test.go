@@ -12,11 +12,11 @@ import (
 	"github.com/llmd-dev/llmd/internal/config"
 )
 
-var update = flag.Bool("update", false, "rewrite the generated part of docs/catalogue.md")
+var update = flag.Bool("update", false, "rewrite the generated part of docs/providers.md")
 
 // The page's table of providers is what the catalogue does. -update writes it.
 func TestProviderTable(t *testing.T) {
-	const name, begin, end = "../../docs/catalogue.md", "-update -->\n", "<!-- end -->"
+	const name, begin, end = "../../docs/providers.md", "-update -->\n", "<!-- end -->"
 	text, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)

@@ -16,9 +16,13 @@ import (
 
 // Problem is one place where arguments do not fit.
 type Problem struct {
-	// Path is where, such as "filter.tags[2]", or "root" for the arguments as a
-	// whole.
+	// Path is where, for people: "filter.tags[2]", or "root" for the arguments as a
+	// whole. Long ones are cut.
 	Path string
+	// Pointer is where as a JSON Pointer (RFC 6901): "/filter/tags/2", or "" for the
+	// arguments as a whole. It is whole, but where it would have more than 1 KiB it
+	// is that of the innermost value around the place for which it has not.
+	Pointer string
 	// Message is what is wrong, for people. It does not quote the arguments.
 	Message string
 }
@@ -29,6 +33,7 @@ const (
 	root        = "root"
 	maxProblems = 20
 	maxPath     = 200
+	maxPointer  = 1 << 10
 	maxKey      = 64
 	maxChoices  = 200
 )
@@ -42,7 +47,7 @@ func problems(e *jsonschema.ValidationError, arguments string) []Problem {
 	})
 	var all []Problem
 	for _, f := range l {
-		p := Problem{Path: path(json.RawMessage(arguments), f.at), Message: f.message}
+		p := Problem{Path: path(json.RawMessage(arguments), f.at), Pointer: pointer(f.at), Message: f.message}
 		if n := len(all); n == 0 || all[n-1] != p {
 			all = append(all, p)
 		}
@@ -224,6 +229,19 @@ func path(v json.RawMessage, at []string) string {
 		return root
 	}
 	return clip(b.String(), maxPath)
+}
+
+// pointer spells a place as a JSON Pointer.
+func pointer(at []string) string {
+	var b strings.Builder
+	for _, token := range at {
+		token = strings.NewReplacer("~", "~0", "/", "~1").Replace(token)
+		if b.Len()+1+len(token) > maxPointer {
+			break
+		}
+		b.WriteString("/" + token)
+	}
+	return b.String()
 }
 
 func isWord(s string) bool {

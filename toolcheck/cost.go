@@ -6,15 +6,25 @@ import "github.com/santhosh-tekuri/jsonschema/v6"
 // 100 ns each.
 const maxCost = 5 << 20
 
-// patternCost is what a regular expression costs, in comparisons.
-const patternCost = 100
+// patternCost is what a regular expression costs with 64 bytes of text, in
+// comparisons.
+const (
+	patternCost  = 100
+	patternBytes = 64
+)
 
 // affordable says whether arguments can be judged by a schema in reasonable time.
 // A schema that refers twice to the same place, which refers twice to the next one,
-// and so on, doubles the work with each step.
-func affordable(s *jsonschema.Schema, arguments shape) bool {
-	e := estimator{known: map[step]int{}}
-	return e.cost(s, arguments.depth)*arguments.values <= maxCost
+// and so on, doubles the work with each step. nulls: values are judged once more on
+// each level above them, to find the nulls that mean nothing.
+func affordable(s *jsonschema.Schema, arguments shape, nulls bool) bool {
+	// As if all strings were matched with every pattern.
+	e := estimator{known: map[step]int{}, pattern: patternCost * (1 + arguments.text/patternBytes/max(arguments.values, 1))}
+	times := arguments.values
+	if nulls {
+		times *= 1 + arguments.depth
+	}
+	return e.cost(s, arguments.depth)*times <= maxCost
 }
 
 // step is a schema that is applied to a value with so many levels below it.
@@ -24,8 +34,12 @@ type step struct {
 }
 
 // estimator bounds the work for any one value: the number of ways in which schemas
-// lead to it, weighted. known is 0 for steps that are being counted.
-type estimator struct{ known map[step]int }
+// lead to it, weighted. known is 0 for steps that are being counted; pattern is what
+// a regular expression costs.
+type estimator struct {
+	known   map[step]int
+	pattern int
+}
 
 func (e *estimator) cost(s *jsonschema.Schema, depth int) int {
 	if s == nil || s.Bool != nil {
@@ -39,12 +53,12 @@ func (e *estimator) cost(s *jsonschema.Schema, depth int) int {
 		return maxCost + 1
 	}
 	e.known[at] = 0
-	n := 1 + len(s.Required) + patternCost*len(s.PatternProperties)
+	n := 1 + len(s.Required) + e.pattern*len(s.PatternProperties)
 	if s.Enum != nil {
 		n += len(s.Enum.Values)
 	}
 	if s.Pattern != nil {
-		n += patternCost
+		n += e.pattern
 	}
 	for _, c := range inPlace(s) {
 		n = min(n+e.cost(c, depth), maxCost+1)

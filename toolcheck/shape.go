@@ -16,7 +16,11 @@ type shape struct {
 	// values counts the values in it and the names of properties, depth how deeply
 	// they are nested.
 	values, depth int
+	// nulls counts the nulls, text the bytes of strings and names.
+	nulls, text int
 }
+
+var errNotJSON = errors.New("it is not JSON")
 
 // survey reads a JSON text once and refuses what is too dear to work with.
 func survey(text string) (shape, error) {
@@ -29,7 +33,7 @@ func survey(text string) (shape, error) {
 			return s, nil
 		}
 		if err != nil || depth == 0 && s.values > 0 {
-			return s, errors.New("it is not JSON")
+			return s, errNotJSON
 		}
 		if s.values == 0 {
 			s.kind = kindOf(t)
@@ -44,6 +48,10 @@ func survey(text string) (shape, error) {
 			if s.depth = max(s.depth, depth); depth > maxDepth {
 				return s, errors.New("it is nested too deeply")
 			}
+		case nil:
+			s.nulls++
+		case string:
+			s.text += len(t)
 		case json.Number:
 			if !ordinary(t) {
 				return s, errors.New("it has a number out of range")

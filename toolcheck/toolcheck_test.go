@@ -1,6 +1,7 @@
 package toolcheck
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -14,10 +15,21 @@ import (
 
 func check(schema, arguments string) []string {
 	var all []string
-	for _, p := range New().Check(&llmdv1.Tool{Name: "t", ParametersJsonSchema: schema}, arguments) {
+	for _, p := range judge(&llmdv1.Tool{Name: "t", ParametersJsonSchema: schema}, arguments) {
 		all = append(all, p.String())
 	}
 	return all
+}
+
+func judge(definition *llmdv1.Tool, arguments string) []Problem {
+	tool, err := Compile(definition)
+	if err == nil {
+		err = tool.Check(arguments)
+	}
+	if mismatch, ok := errors.AsType[*ArgumentsError](err); ok {
+		return mismatch.Problems
+	}
+	return nil
 }
 
 func TestCheck(t *testing.T) {
@@ -107,14 +119,15 @@ func manyKeys(n int) string {
 }
 
 func TestSchema(t *testing.T) {
+	const types = `expected one of ["array","boolean","integer","null","number","object","string"]`
 	for schema, want := range map[string]string{
 		``:                  "",
 		`{}`:                "",
 		`{"type":"object"}`: "",
 		`{"$schema":"http://json-schema.org/draft-07/schema#","definitions":{"a":{}},"$ref":"#/definitions/a"}`: "",
 		`{"properties":{"a":{"pattern":"^(?=.*\\d)"}}}`:                                                         "",
-		`{"properties":{"a":{"type":"text"}}}`:                                                                  "at /properties/a/type",
-		`{"required":"a"}`:                                                                                      "at /required",
+		`{"properties":{"a":{"type":"text"}}}`:                                                                  "at /properties/a/type: " + types,
+		`{"required":"a"}`:                                                                                      "at /required: expected array, got string",
 		`{"$ref":"#/$defs/none"}`:                                                                               "it does not compile",
 		`{"$ref":"file:///etc/passwd"}`:                                                                         "it refers to another document",
 		`{"$ref":"https://example.com/a.json"}`:                                                                 "it refers to another document",
@@ -123,11 +136,11 @@ func TestSchema(t *testing.T) {
 		`{"maximum":` + strings.Repeat("9", 500) + `}`:                                                          "it has a number out of range",
 		`{"not":`: "it is not JSON",
 		strings.Repeat(`{"not":`, 300) + `{}` + strings.Repeat(`}`, 300):    "it is nested too deeply",
-		`{"description":"` + strings.Repeat("x", maxSchema) + `","type":5}`: "",
+		`{"description":"` + strings.Repeat("x", maxSchema) + `","type":5}`: ErrLimit.Error(),
 	} {
 		got := ""
-		if err := New().Schema(schema); err != nil {
-			got = err.Error()
+		if _, err := Compile(&llmdv1.Tool{ParametersJsonSchema: schema}); err != nil {
+			got = strings.TrimPrefix(err.Error(), "toolcheck: schema: ")
 		}
 		if got != want {
 			t.Errorf("%.80s: %q, want %q", schema, got, want)
@@ -150,11 +163,13 @@ func TestHostile(t *testing.T) {
 		"endless in place":  {`{"$ref":"#"}`, `{}`},
 		"many alternatives": {`{"items":{"enum":[` + strings.Repeat(`"a",`, 9000) + `"b"]},"properties":{"l":{"$ref":"#"}}}`, `{"l":[` + strings.Repeat(`"c",`, 100_000) + `1]}`},
 		"expensive numbers": {`{"properties":{"l":{"items":{"multipleOf":0.1}}}}`, `{"l":[` + strings.Repeat("1e999999,", 10_000) + `1]}`},
+		"patterns of text":  {`{"properties":{"s":{"allOf":[` + strings.Repeat(`{"pattern":"(x+x+)+y"},`, 2500) + `{}]}}}`, `{"s":"` + strings.Repeat("x", 1<<20) + `"}`},
+		"many nulls":        {deep, strings.Repeat(`{"x":null,"c":`, 150) + `null` + strings.Repeat(`}`, 150)},
 		"many patterns":     {`{"patternProperties":{"(a{500}){2}":{},"b{1000}":{},"c{1000}":{}}}`, `{"a":1` + manyKeys(50_000) + `}`},
 		"wide schema":       {`{"properties":{"a":{}` + strings.ReplaceAll(manyKeys(6000), ":1", ":{}") + `}}`, `{}`},
 	} {
 		start := time.Now()
-		_ = check(tt.schema, tt.arguments)
+		_ = judge(&llmdv1.Tool{ParametersJsonSchema: tt.schema, Strict: llmdv1.StrictMode_STRICT_MODE_PREFER}, tt.arguments)
 		if d := time.Since(start); d > 20*time.Second {
 			t.Errorf("%s took %s", name, d)
 		} else {
@@ -170,7 +185,7 @@ func TestHostile(t *testing.T) {
 }
 
 func TestCache(t *testing.T) {
-	c := New()
+	c := &Cache{}
 	text := func(i int) string { return fmt.Sprintf(`{"description":"%d%s"}`, i, strings.Repeat("x", 8<<10)) }
 	first := c.compiled(text(0))
 	for i := range 500 {
@@ -195,14 +210,19 @@ func TestCache(t *testing.T) {
 }
 
 func TestConcurrentUse(t *testing.T) {
-	c := New()
+	c := &Cache{}
 	var group sync.WaitGroup
 	for i := range 8 {
 		group.Go(func() {
 			for j := range 50 {
 				tool := &llmdv1.Tool{ParametersJsonSchema: fmt.Sprintf(`{"properties":{"n":{"maximum":%d,"pattern":"a+"}}}`, (i+j)%5)}
-				if got := c.Check(tool, `{"n":9}`); len(got) != 1 {
-					t.Errorf("%v", got)
+				compiled, err := c.Compile(tool)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if err := compiled.Check(`{"n":9}`); err == nil {
+					t.Error("9 fits")
 				}
 			}
 		})
@@ -219,27 +239,31 @@ func BenchmarkSchemas(b *testing.B) {
 			"mode":{"enum":["read","write"]},"options":{"type":"object","properties":{"deep":{"type":"boolean"},"depth":{"type":"integer"}},"additionalProperties":false}
 			},"required":["path"],"additionalProperties":false}`, i))
 	}
-	run := func(b *testing.B, c func() *Checker) {
+	run := func(b *testing.B, c func() *Cache) {
 		b.ReportAllocs()
 		for b.Loop() {
 			c := c()
 			for _, s := range schemas {
-				if err := c.Schema(s); err != nil {
+				if _, err := c.Compile(&llmdv1.Tool{ParametersJsonSchema: s}); err != nil {
 					b.Fatal(err)
 				}
 			}
 		}
 	}
-	b.Run("first", func(b *testing.B) { run(b, New) })
-	c := New()
-	b.Run("again", func(b *testing.B) { run(b, func() *Checker { return c }) })
+	b.Run("first", func(b *testing.B) { run(b, func() *Cache { return &Cache{} }) })
+	c := &Cache{}
+	b.Run("again", func(b *testing.B) { run(b, func() *Cache { return c }) })
 }
 
 func BenchmarkCheck(b *testing.B) {
-	c := New()
-	tool := &llmdv1.Tool{ParametersJsonSchema: `{"type":"object","properties":{"path":{"type":"string"},"lines":{"type":"array","items":{"type":"integer","minimum":1}}},"required":["path"]}`}
+	tool, err := Compile(&llmdv1.Tool{ParametersJsonSchema: `{"type":"object","properties":{"path":{"type":"string"},"lines":{"type":"array","items":{"type":"integer","minimum":1}}},"required":["path"]}`})
+	if err != nil {
+		b.Fatal(err)
+	}
 	b.ReportAllocs()
 	for b.Loop() {
-		c.Check(tool, `{"path":"/a/b/c","lines":[1,2,3,4,5,6,7,8]}`)
+		if err := tool.Check(`{"path":"/a/b/c","lines":[1,2,3,4,5,6,7,8]}`); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
