@@ -131,7 +131,7 @@ var importTable = []importRule{
 
 	{
 		pattern: "cmd/*",
-		own:     []string{genPkg, "adapters/profile", "adapters/faux/fauxserver", "service", "service/*", "interceptors", "internal/*"},
+		own:     []string{genPkg, "accumulate", "adapters/profile", "adapters/faux/fauxserver", "service", "service/*", "interceptors", "internal/*"},
 		others:  []string{anything},
 	},
 	{pattern: "integration", own: []string{anything}, others: []string{anything}},

@@ -49,7 +49,7 @@ func (d *demo) abort(ctx context.Context) error {
 		return fmt.Errorf("the receipt names %s, %q", aborted.GetCause(), aborted.GetReason())
 	case m.GetStopReason() != llmdv1.StopReason_STOP_REASON_ABORTED || len(m.GetContent()) != 1:
 		return fmt.Errorf("the partial message stopped with %s and has %d blocks", m.GetStopReason(), len(m.GetContent()))
-	case textOf(m.GetContent()[0]) != f.text(0) || !m.GetContent()[0].GetText().GetIncomplete():
+	case f.check(m) != nil || !m.GetContent()[0].GetText().GetIncomplete():
 		return errors.New("the partial message is not what was streamed")
 	case answer.GetAlreadyFinished() || !proto.Equal(answer.GetMessage(), m):
 		return errors.New("the answer of Abort has another message than the stream")

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 
-	"google.golang.org/protobuf/proto"
-
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
@@ -72,17 +70,4 @@ func (d *demo) ask(ctx context.Context, g *llmdv1.Generation) (*fold, *llmdv1.As
 	d.messages = append(d.messages, &llmdv1.Message{Message: &llmdv1.Message_Assistant{Assistant: message}})
 	d.out.line("done", enumWord(message.GetStopReason())+", "+usageText(message.GetUsage()))
 	return f, message, nil
-}
-
-// check says whether the final message is what the events added up to.
-func (f *fold) check(m *llmdv1.AssistantMessage) error {
-	if len(m.GetContent()) != len(f.blocks) {
-		return fmt.Errorf("the message has %d blocks, the events had %d", len(m.GetContent()), len(f.blocks))
-	}
-	for i, c := range m.GetContent() {
-		if f.text(i) != textOf(c) || !proto.Equal(f.blocks[i].final, c) {
-			return fmt.Errorf("block %d of the message is not what its events gave", i)
-		}
-	}
-	return nil
 }

@@ -91,7 +91,7 @@ func (p *demoPrinter) show(e *llmdv1.StreamResponse, f *fold) error {
 	case *llmdv1.StreamResponse_ToolCallStart:
 		p.line("call", v.ToolCallStart.GetName()+" ("+v.ToolCallStart.GetId()+")")
 	case *llmdv1.StreamResponse_ToolCallDelta:
-		return p.arguments(v.ToolCallDelta, f.text(int(v.ToolCallDelta.GetContentIndex())))
+		return p.arguments(f.Arguments(v.ToolCallDelta.GetContentIndex()))
 	case *llmdv1.StreamResponse_ToolCallEnd:
 		p.line("arguments", v.ToolCallEnd.GetToolCall().GetArgumentsJson())
 	}
@@ -108,9 +108,9 @@ type forecastArguments struct {
 // arguments reads what there is of a call's arguments, as any client can: the
 // usable prefix of all deltas, closed, is JSON for every parser. Terminals show
 // one line that changes, everything else a line for each delta.
-func (p *demoPrinter) arguments(e *llmdv1.ToolCallDeltaEvent, soFar string) error {
+func (p *demoPrinter) arguments(soFar []byte) error {
 	var args forecastArguments
-	if err := json.Unmarshal([]byte(soFar[:e.GetValidPrefixBytes()]+e.GetClosing()), &args); err != nil {
+	if err := json.Unmarshal(soFar, &args); err != nil {
 		return fmt.Errorf("the arguments so far cannot be read: %w", err)
 	}
 	text := fmt.Sprintf("%s%3d bytes: %s", p.label("growing"), len(soFar), args)

@@ -63,11 +63,8 @@ func TestDemoOnATerminal(t *testing.T) {
 	c := newCommand(t.Context(), "")
 	p := &demoPrinter{out: &c.out, style: style{tty: true, color: true}}
 	p.title("Title")
-	for _, step := range []struct {
-		text, closing string
-		n             int32
-	}{{`{"city":"Zür`, `"}`, 13}, {`{"city":"Zürich","da`, `}`, 17}} {
-		if err := p.arguments(&llmdv1.ToolCallDeltaEvent{ValidPrefixBytes: step.n, Closing: step.closing}, step.text); err != nil {
+	for _, soFar := range []string{`{"city":"Zür"}`, `{"city":"Zürich"}`} {
+		if err := p.arguments([]byte(soFar)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -89,22 +86,17 @@ func TestDemoInterrupted(t *testing.T) {
 }
 
 func TestFoldIsStrict(t *testing.T) {
-	start := func(n, i int32) *llmdv1.StreamResponse {
-		return &llmdv1.StreamResponse{SequenceNumber: n, Event: &llmdv1.StreamResponse_TextStart{TextStart: &llmdv1.TextStartEvent{ContentIndex: i}}}
+	start := func(n int32) *llmdv1.StreamResponse {
+		return &llmdv1.StreamResponse{SequenceNumber: n, Event: &llmdv1.StreamResponse_TextStart{TextStart: &llmdv1.TextStartEvent{}}}
 	}
-	delta := func(n, i int32) *llmdv1.StreamResponse {
-		return &llmdv1.StreamResponse{SequenceNumber: n, Event: &llmdv1.StreamResponse_TextDelta{TextDelta: &llmdv1.TextDeltaEvent{ContentIndex: i, Delta: "x"}}}
+	delta := func(n int32, text string) *llmdv1.StreamResponse {
+		return &llmdv1.StreamResponse{SequenceNumber: n, Event: &llmdv1.StreamResponse_TextDelta{TextDelta: &llmdv1.TextDeltaEvent{Delta: text}}}
 	}
-	end := func(n, i int32) *llmdv1.StreamResponse {
-		return &llmdv1.StreamResponse{SequenceNumber: n, Event: &llmdv1.StreamResponse_TextEnd{TextEnd: &llmdv1.TextEndEvent{ContentIndex: i, Content: &llmdv1.TextContent{Text: "x"}}}}
+	end := func(n int32) *llmdv1.StreamResponse {
+		return &llmdv1.StreamResponse{SequenceNumber: n, Event: &llmdv1.StreamResponse_TextEnd{TextEnd: &llmdv1.TextEndEvent{Content: &llmdv1.TextContent{Text: "x"}}}}
 	}
-	started := &llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_Started{Started: &llmdv1.StartedEvent{}}}
-	again := &llmdv1.StreamResponse{SequenceNumber: 1, Event: &llmdv1.StreamResponse_Started{Started: &llmdv1.StartedEvent{}}}
-	signed := func(n, i int32) *llmdv1.StreamResponse {
-		return &llmdv1.StreamResponse{SequenceNumber: n, Event: &llmdv1.StreamResponse_SignatureUpdate{SignatureUpdate: &llmdv1.SignatureUpdateEvent{ContentIndex: i, Signature: &llmdv1.Signature{Data: []byte("s")}}}}
-	}
-	own := func(n, i int32) *llmdv1.StreamResponse {
-		return &llmdv1.StreamResponse{SequenceNumber: n, Event: &llmdv1.StreamResponse_ProviderContent{ProviderContent: &llmdv1.ProviderContentEvent{ContentIndex: i}}}
+	started := func(n int32) *llmdv1.StreamResponse {
+		return &llmdv1.StreamResponse{SequenceNumber: n, Event: &llmdv1.StreamResponse_Started{Started: &llmdv1.StartedEvent{}}}
 	}
 	done := func(n int32) *llmdv1.StreamResponse {
 		return &llmdv1.StreamResponse{SequenceNumber: n, Event: &llmdv1.StreamResponse_Done{Done: &llmdv1.DoneEvent{Message: &llmdv1.AssistantMessage{}}}}
@@ -114,16 +106,14 @@ func TestFoldIsStrict(t *testing.T) {
 		events []*llmdv1.StreamResponse
 		want   string
 	}{
-		{"whole", []*llmdv1.StreamResponse{started, start(1, 0), delta(2, 0), end(3, 0), done(4)}, ""},
-		{"late signature", []*llmdv1.StreamResponse{started, start(1, 0), end(2, 0), own(3, 1), start(4, 2), signed(5, 0)}, ""},
-		{"early signature", []*llmdv1.StreamResponse{started, start(1, 0), signed(2, 0)}, "block 0 is signed and has not ended"},
-		{"gap", []*llmdv1.StreamResponse{started, start(2, 0)}, "event 2 came where 1 was due"},
-		{"no started", []*llmdv1.StreamResponse{start(0, 0)}, "started must come first"},
-		{"started twice", []*llmdv1.StreamResponse{started, again}, "started must come first"},
-		{"index", []*llmdv1.StreamResponse{started, start(1, 1)}, "block 1 begins where 0 was due"},
-		{"delta without start", []*llmdv1.StreamResponse{started, delta(1, 0)}, "block 0 is not open"},
-		{"delta after end", []*llmdv1.StreamResponse{started, start(1, 0), end(2, 0), delta(3, 0)}, "block 0 is not open"},
-		{"after the end", []*llmdv1.StreamResponse{started, done(1), start(2, 0)}, "after the terminal event"},
+		{"whole", []*llmdv1.StreamResponse{started(0), start(1), delta(2, "x"), end(3), done(4)}, ""},
+		{"gap", []*llmdv1.StreamResponse{started(0), start(2)}, "event 2 came where 1 was due"},
+		{"no started", []*llmdv1.StreamResponse{start(0)}, "started must come first"},
+		{"started twice", []*llmdv1.StreamResponse{started(0), started(1)}, "started must come first"},
+		{"delta lost", []*llmdv1.StreamResponse{started(0), start(1), end(2)}, "block 0 ends with other text than its deltas gave"},
+		{"delta changed", []*llmdv1.StreamResponse{started(0), start(1), delta(2, "y"), end(3)}, "block 0 ends with other text than its deltas gave"},
+		{"no start", []*llmdv1.StreamResponse{started(0), delta(1, "x"), end(2)}, "block 0 ends with other text than its deltas gave"},
+		{"after the end", []*llmdv1.StreamResponse{started(0), done(1), start(2)}, "after the terminal event"},
 	} {
 		f := &fold{}
 		var err error
