@@ -1,6 +1,8 @@
 package service
 
 import (
+	"slices"
+
 	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/anthropic"
 	"github.com/llmd-dev/llmd/adapters/bedrock"
@@ -25,6 +27,16 @@ func wireAPIs() []adapters.Adapter {
 		openairesponses.New(),
 		openairesponses.NewAzure(),
 	}
+}
+
+// APIs are the names of the wire APIs, in the order of the alphabet.
+func APIs() []string {
+	var names []string
+	for _, a := range wireAPIs() {
+		names = append(names, a.API())
+	}
+	slices.Sort(names)
+	return names
 }
 
 // byAPI finds an adapter by its wire API.

@@ -27,7 +27,7 @@ type cli struct {
 	Models  modelsCmd  `cmd:"" help:"List models."`
 	Check   checkCmd   `cmd:"" help:"List providers, where their credentials come from and what is missing."`
 	Health  healthCmd  `cmd:"" help:"Ask a running server how it is; exit code 0 if it serves, 1 if not."`
-	Version versionCmd `cmd:"" help:"Print the version."`
+	Version versionCmd `cmd:"" help:"Print the version, the commit, the Go release and the wire APIs."`
 
 	ShowVersion kong.VersionFlag `name:"version" help:"Print the version."`
 }
