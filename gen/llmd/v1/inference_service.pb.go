@@ -678,6 +678,9 @@ const (
 	AbortCause_ABORT_CAUSE_SHUTDOWN AbortCause = 3
 	// The client did not read for 30 s.
 	AbortCause_ABORT_CAUSE_SLOW_CONSUMER AbortCause = 4
+	// The llmd that made the response is gone; another one says so. The message is
+	// what had been kept of it.
+	AbortCause_ABORT_CAUSE_INSTANCE_LOST AbortCause = 5
 )
 
 // Enum value maps for AbortCause.
@@ -688,6 +691,7 @@ var (
 		2: "ABORT_CAUSE_DEADLINE",
 		3: "ABORT_CAUSE_SHUTDOWN",
 		4: "ABORT_CAUSE_SLOW_CONSUMER",
+		5: "ABORT_CAUSE_INSTANCE_LOST",
 	}
 	AbortCause_value = map[string]int32{
 		"ABORT_CAUSE_UNSPECIFIED":   0,
@@ -695,6 +699,7 @@ var (
 		"ABORT_CAUSE_DEADLINE":      2,
 		"ABORT_CAUSE_SHUTDOWN":      3,
 		"ABORT_CAUSE_SLOW_CONSUMER": 4,
+		"ABORT_CAUSE_INSTANCE_LOST": 5,
 	}
 )
 
@@ -1000,8 +1005,14 @@ type StreamOptions struct {
 	// Optional. Fill ToolCallDelta.partial_arguments_json. For people and for
 	// clients without byte strings: it is quadratic in the arguments' size.
 	PartialArguments bool `protobuf:"varint,6,opt,name=partial_arguments,json=partialArguments,proto3" json:"partial_arguments,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// Optional. How long the response goes on when nobody reads it, because the
+	// connection is lost or the call was cancelled or has reached its deadline, so
+	// that Attach can take it up again; then it is aborted. The answer costs what
+	// it costs meanwhile: end it with Abort. At least 1 s; the configuration has
+	// the longest, 10 minutes by default. Unset = the response is aborted at once.
+	Detached      *durationpb.Duration `protobuf:"bytes,7,opt,name=detached,proto3" json:"detached,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StreamOptions) Reset() {
@@ -1067,6 +1078,13 @@ func (x *StreamOptions) GetPartialArguments() bool {
 		return x.PartialArguments
 	}
 	return false
+}
+
+func (x *StreamOptions) GetDetached() *durationpb.Duration {
+	if x != nil {
+		return x.Detached
+	}
+	return nil
 }
 
 // Generation is one request to a model.
@@ -3561,6 +3579,123 @@ func (x *ErrorEvent) GetContentOmitted() bool {
 	return false
 }
 
+// AttachRequest names the response to follow.
+type AttachRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. Which response.
+	//
+	// Types that are valid to be assigned to Target:
+	//
+	//	*AttachRequest_ResponseId
+	//	*AttachRequest_RequestId
+	Target isAttachRequest_Target `protobuf_oneof:"target"`
+	// Optional. The sequence_number of the last event that the caller has seen;
+	// unset = none, so that the stream begins with started. At least 0.
+	LastSequenceNumber *int32 `protobuf:"varint,3,opt,name=last_sequence_number,json=lastSequenceNumber,proto3,oneof" json:"last_sequence_number,omitempty"`
+	// Optional. Send heartbeat events at this interval, at least 1 s; unset = off.
+	// In an attached stream they are no events of the response: a heartbeat repeats
+	// the number of the event before it.
+	HeartbeatInterval *durationpb.Duration `protobuf:"bytes,4,opt,name=heartbeat_interval,json=heartbeatInterval,proto3" json:"heartbeat_interval,omitempty"`
+	// Optional. Leave the content out of the terminal message.
+	OmitFinalMessage bool `protobuf:"varint,5,opt,name=omit_final_message,json=omitFinalMessage,proto3" json:"omit_final_message,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *AttachRequest) Reset() {
+	*x = AttachRequest{}
+	mi := &file_llmd_v1_inference_service_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AttachRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AttachRequest) ProtoMessage() {}
+
+func (x *AttachRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_llmd_v1_inference_service_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AttachRequest.ProtoReflect.Descriptor instead.
+func (*AttachRequest) Descriptor() ([]byte, []int) {
+	return file_llmd_v1_inference_service_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *AttachRequest) GetTarget() isAttachRequest_Target {
+	if x != nil {
+		return x.Target
+	}
+	return nil
+}
+
+func (x *AttachRequest) GetResponseId() string {
+	if x != nil {
+		if x, ok := x.Target.(*AttachRequest_ResponseId); ok {
+			return x.ResponseId
+		}
+	}
+	return ""
+}
+
+func (x *AttachRequest) GetRequestId() string {
+	if x != nil {
+		if x, ok := x.Target.(*AttachRequest_RequestId); ok {
+			return x.RequestId
+		}
+	}
+	return ""
+}
+
+func (x *AttachRequest) GetLastSequenceNumber() int32 {
+	if x != nil && x.LastSequenceNumber != nil {
+		return *x.LastSequenceNumber
+	}
+	return 0
+}
+
+func (x *AttachRequest) GetHeartbeatInterval() *durationpb.Duration {
+	if x != nil {
+		return x.HeartbeatInterval
+	}
+	return nil
+}
+
+func (x *AttachRequest) GetOmitFinalMessage() bool {
+	if x != nil {
+		return x.OmitFinalMessage
+	}
+	return false
+}
+
+type isAttachRequest_Target interface {
+	isAttachRequest_Target()
+}
+
+type AttachRequest_ResponseId struct {
+	// llmd's id, from StartedEvent or the trailers.
+	ResponseId string `protobuf:"bytes,1,opt,name=response_id,json=responseId,proto3,oneof"`
+}
+
+type AttachRequest_RequestId struct {
+	// The id that the caller chose.
+	RequestId string `protobuf:"bytes,2,opt,name=request_id,json=requestId,proto3,oneof"`
+}
+
+func (*AttachRequest_ResponseId) isAttachRequest_Target() {}
+
+func (*AttachRequest_RequestId) isAttachRequest_Target() {}
+
 // AbortedEvent ends an aborted answer: the receipt of the abort.
 type AbortedEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3580,7 +3715,7 @@ type AbortedEvent struct {
 
 func (x *AbortedEvent) Reset() {
 	*x = AbortedEvent{}
-	mi := &file_llmd_v1_inference_service_proto_msgTypes[33]
+	mi := &file_llmd_v1_inference_service_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3592,7 +3727,7 @@ func (x *AbortedEvent) String() string {
 func (*AbortedEvent) ProtoMessage() {}
 
 func (x *AbortedEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_llmd_v1_inference_service_proto_msgTypes[33]
+	mi := &file_llmd_v1_inference_service_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3605,7 +3740,7 @@ func (x *AbortedEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AbortedEvent.ProtoReflect.Descriptor instead.
 func (*AbortedEvent) Descriptor() ([]byte, []int) {
-	return file_llmd_v1_inference_service_proto_rawDescGZIP(), []int{33}
+	return file_llmd_v1_inference_service_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *AbortedEvent) GetCause() AbortCause {
@@ -3661,7 +3796,7 @@ type AbortRequest struct {
 
 func (x *AbortRequest) Reset() {
 	*x = AbortRequest{}
-	mi := &file_llmd_v1_inference_service_proto_msgTypes[34]
+	mi := &file_llmd_v1_inference_service_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3673,7 +3808,7 @@ func (x *AbortRequest) String() string {
 func (*AbortRequest) ProtoMessage() {}
 
 func (x *AbortRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_llmd_v1_inference_service_proto_msgTypes[34]
+	mi := &file_llmd_v1_inference_service_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3686,7 +3821,7 @@ func (x *AbortRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AbortRequest.ProtoReflect.Descriptor instead.
 func (*AbortRequest) Descriptor() ([]byte, []int) {
-	return file_llmd_v1_inference_service_proto_rawDescGZIP(), []int{34}
+	return file_llmd_v1_inference_service_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *AbortRequest) GetTarget() isAbortRequest_Target {
@@ -3752,7 +3887,7 @@ type AbortResponse struct {
 
 func (x *AbortResponse) Reset() {
 	*x = AbortResponse{}
-	mi := &file_llmd_v1_inference_service_proto_msgTypes[35]
+	mi := &file_llmd_v1_inference_service_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3764,7 +3899,7 @@ func (x *AbortResponse) String() string {
 func (*AbortResponse) ProtoMessage() {}
 
 func (x *AbortResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_llmd_v1_inference_service_proto_msgTypes[35]
+	mi := &file_llmd_v1_inference_service_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3777,7 +3912,7 @@ func (x *AbortResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AbortResponse.ProtoReflect.Descriptor instead.
 func (*AbortResponse) Descriptor() ([]byte, []int) {
-	return file_llmd_v1_inference_service_proto_rawDescGZIP(), []int{35}
+	return file_llmd_v1_inference_service_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *AbortResponse) GetMessage() *AssistantMessage {
@@ -3812,7 +3947,7 @@ type GetResponseRequest struct {
 
 func (x *GetResponseRequest) Reset() {
 	*x = GetResponseRequest{}
-	mi := &file_llmd_v1_inference_service_proto_msgTypes[36]
+	mi := &file_llmd_v1_inference_service_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3824,7 +3959,7 @@ func (x *GetResponseRequest) String() string {
 func (*GetResponseRequest) ProtoMessage() {}
 
 func (x *GetResponseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_llmd_v1_inference_service_proto_msgTypes[36]
+	mi := &file_llmd_v1_inference_service_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3837,7 +3972,7 @@ func (x *GetResponseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResponseRequest.ProtoReflect.Descriptor instead.
 func (*GetResponseRequest) Descriptor() ([]byte, []int) {
-	return file_llmd_v1_inference_service_proto_rawDescGZIP(), []int{36}
+	return file_llmd_v1_inference_service_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *GetResponseRequest) GetTarget() isGetResponseRequest_Target {
@@ -3903,7 +4038,7 @@ type GetResponseResponse struct {
 
 func (x *GetResponseResponse) Reset() {
 	*x = GetResponseResponse{}
-	mi := &file_llmd_v1_inference_service_proto_msgTypes[37]
+	mi := &file_llmd_v1_inference_service_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3915,7 +4050,7 @@ func (x *GetResponseResponse) String() string {
 func (*GetResponseResponse) ProtoMessage() {}
 
 func (x *GetResponseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_llmd_v1_inference_service_proto_msgTypes[37]
+	mi := &file_llmd_v1_inference_service_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3928,7 +4063,7 @@ func (x *GetResponseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResponseResponse.ProtoReflect.Descriptor instead.
 func (*GetResponseResponse) Descriptor() ([]byte, []int) {
-	return file_llmd_v1_inference_service_proto_rawDescGZIP(), []int{37}
+	return file_llmd_v1_inference_service_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *GetResponseResponse) GetMessage() *AssistantMessage {
@@ -3956,7 +4091,7 @@ type PrepareContextRequest struct {
 
 func (x *PrepareContextRequest) Reset() {
 	*x = PrepareContextRequest{}
-	mi := &file_llmd_v1_inference_service_proto_msgTypes[38]
+	mi := &file_llmd_v1_inference_service_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3968,7 +4103,7 @@ func (x *PrepareContextRequest) String() string {
 func (*PrepareContextRequest) ProtoMessage() {}
 
 func (x *PrepareContextRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_llmd_v1_inference_service_proto_msgTypes[38]
+	mi := &file_llmd_v1_inference_service_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3981,7 +4116,7 @@ func (x *PrepareContextRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrepareContextRequest.ProtoReflect.Descriptor instead.
 func (*PrepareContextRequest) Descriptor() ([]byte, []int) {
-	return file_llmd_v1_inference_service_proto_rawDescGZIP(), []int{38}
+	return file_llmd_v1_inference_service_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *PrepareContextRequest) GetGeneration() *Generation {
@@ -4010,7 +4145,7 @@ type PrepareContextResponse struct {
 
 func (x *PrepareContextResponse) Reset() {
 	*x = PrepareContextResponse{}
-	mi := &file_llmd_v1_inference_service_proto_msgTypes[39]
+	mi := &file_llmd_v1_inference_service_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4022,7 +4157,7 @@ func (x *PrepareContextResponse) String() string {
 func (*PrepareContextResponse) ProtoMessage() {}
 
 func (x *PrepareContextResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_llmd_v1_inference_service_proto_msgTypes[39]
+	mi := &file_llmd_v1_inference_service_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4035,7 +4170,7 @@ func (x *PrepareContextResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrepareContextResponse.ProtoReflect.Descriptor instead.
 func (*PrepareContextResponse) Descriptor() ([]byte, []int) {
-	return file_llmd_v1_inference_service_proto_rawDescGZIP(), []int{39}
+	return file_llmd_v1_inference_service_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *PrepareContextResponse) GetContext() *Context {
@@ -4091,7 +4226,7 @@ type ProviderRequest struct {
 
 func (x *ProviderRequest) Reset() {
 	*x = ProviderRequest{}
-	mi := &file_llmd_v1_inference_service_proto_msgTypes[40]
+	mi := &file_llmd_v1_inference_service_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4103,7 +4238,7 @@ func (x *ProviderRequest) String() string {
 func (*ProviderRequest) ProtoMessage() {}
 
 func (x *ProviderRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_llmd_v1_inference_service_proto_msgTypes[40]
+	mi := &file_llmd_v1_inference_service_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4116,7 +4251,7 @@ func (x *ProviderRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProviderRequest.ProtoReflect.Descriptor instead.
 func (*ProviderRequest) Descriptor() ([]byte, []int) {
-	return file_llmd_v1_inference_service_proto_rawDescGZIP(), []int{40}
+	return file_llmd_v1_inference_service_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ProviderRequest) GetMethod() string {
@@ -4170,13 +4305,14 @@ const file_llmd_v1_inference_service_proto_rawDesc = "" +
 	"\x0fhandoff_changes\x18\x02 \x03(\v2\x16.llmd.v1.HandoffChangeR\x0ehandoffChanges\x126\n" +
 	"\x17handoff_changes_omitted\x18\x03 \x01(\x05R\x15handoffChangesOmitted\x127\n" +
 	"\teffective\x18\x04 \x01(\v2\x19.llmd.v1.EffectiveOptionsR\teffective\x12,\n" +
-	"\battempts\x18\x05 \x03(\v2\x10.llmd.v1.AttemptR\battempts\"\xc9\x02\n" +
+	"\battempts\x18\x05 \x03(\v2\x10.llmd.v1.AttemptR\battempts\"\x80\x03\n" +
 	"\rStreamOptions\x12H\n" +
 	"\x12heartbeat_interval\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x11heartbeatInterval\x12,\n" +
 	"\x12omit_final_message\x18\x02 \x01(\bR\x10omitFinalMessage\x12:\n" +
 	"\rsnapshot_mode\x18\x03 \x01(\x0e2\x15.llmd.v1.SnapshotModeR\fsnapshotMode\x12B\n" +
 	"\x0fdeadline_margin\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\x0edeadlineMargin\x12+\n" +
-	"\x11partial_arguments\x18\x06 \x01(\bR\x10partialArgumentsJ\x04\b\x05\x10\x06R\romit_thinking\"\xac\x06\n" +
+	"\x11partial_arguments\x18\x06 \x01(\bR\x10partialArguments\x125\n" +
+	"\bdetached\x18\a \x01(\v2\x19.google.protobuf.DurationR\bdetachedJ\x04\b\x05\x10\x06R\romit_thinking\"\xac\x06\n" +
 	"\n" +
 	"Generation\x12\x14\n" +
 	"\x05model\x18\x01 \x01(\tR\x05model\x12*\n" +
@@ -4371,7 +4507,17 @@ const file_llmd_v1_inference_service_proto_rawDesc = "" +
 	"ErrorEvent\x12$\n" +
 	"\x05error\x18\x01 \x01(\v2\x0e.llmd.v1.ErrorR\x05error\x123\n" +
 	"\amessage\x18\x02 \x01(\v2\x19.llmd.v1.AssistantMessageR\amessage\x12'\n" +
-	"\x0fcontent_omitted\x18\x0f \x01(\bR\x0econtentOmitted\"\xfc\x01\n" +
+	"\x0fcontent_omitted\x18\x0f \x01(\bR\x0econtentOmitted\"\xa5\x02\n" +
+	"\rAttachRequest\x12!\n" +
+	"\vresponse_id\x18\x01 \x01(\tH\x00R\n" +
+	"responseId\x12\x1f\n" +
+	"\n" +
+	"request_id\x18\x02 \x01(\tH\x00R\trequestId\x125\n" +
+	"\x14last_sequence_number\x18\x03 \x01(\x05H\x01R\x12lastSequenceNumber\x88\x01\x01\x12H\n" +
+	"\x12heartbeat_interval\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\x11heartbeatInterval\x12,\n" +
+	"\x12omit_final_message\x18\x05 \x01(\bR\x10omitFinalMessageB\b\n" +
+	"\x06targetB\x17\n" +
+	"\x15_last_sequence_number\"\xfc\x01\n" +
 	"\fAbortedEvent\x12)\n" +
 	"\x05cause\x18\x01 \x01(\x0e2\x13.llmd.v1.AbortCauseR\x05cause\x123\n" +
 	"\amessage\x18\x02 \x01(\v2\x19.llmd.v1.AssistantMessageR\amessage\x12\x16\n" +
@@ -4471,24 +4617,26 @@ const file_llmd_v1_inference_service_proto_rawDesc = "" +
 	"\x18HANDOFF_ACTION_REWRITTEN\x10\x01\x12\x1d\n" +
 	"\x19HANDOFF_ACTION_DOWNGRADED\x10\x02\x12\x1a\n" +
 	"\x16HANDOFF_ACTION_DROPPED\x10\x03\x12\x1b\n" +
-	"\x17HANDOFF_ACTION_INSERTED\x10\x04*\x97\x01\n" +
+	"\x17HANDOFF_ACTION_INSERTED\x10\x04*\xb6\x01\n" +
 	"\n" +
 	"AbortCause\x12\x1b\n" +
 	"\x17ABORT_CAUSE_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15ABORT_CAUSE_REQUESTED\x10\x01\x12\x18\n" +
 	"\x14ABORT_CAUSE_DEADLINE\x10\x02\x12\x18\n" +
 	"\x14ABORT_CAUSE_SHUTDOWN\x10\x03\x12\x1d\n" +
-	"\x19ABORT_CAUSE_SLOW_CONSUMER\x10\x04*^\n" +
+	"\x19ABORT_CAUSE_SLOW_CONSUMER\x10\x04\x12\x1d\n" +
+	"\x19ABORT_CAUSE_INSTANCE_LOST\x10\x05*^\n" +
 	"\n" +
 	"StallState\x12\x1b\n" +
 	"\x17STALL_STATE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14STALL_STATE_DETECTED\x10\x01\x12\x19\n" +
-	"\x15STALL_STATE_RECOVERED\x10\x022\xe5\x02\n" +
+	"\x15STALL_STATE_RECOVERED\x10\x022\xa2\x03\n" +
 	"\x10InferenceService\x12;\n" +
 	"\x06Stream\x12\x16.llmd.v1.StreamRequest\x1a\x17.llmd.v1.StreamResponse0\x01\x12?\n" +
 	"\bComplete\x12\x18.llmd.v1.CompleteRequest\x1a\x19.llmd.v1.CompleteResponse\x126\n" +
 	"\x05Abort\x12\x15.llmd.v1.AbortRequest\x1a\x16.llmd.v1.AbortResponse\x12H\n" +
-	"\vGetResponse\x12\x1b.llmd.v1.GetResponseRequest\x1a\x1c.llmd.v1.GetResponseResponse\x12Q\n" +
+	"\vGetResponse\x12\x1b.llmd.v1.GetResponseRequest\x1a\x1c.llmd.v1.GetResponseResponse\x12;\n" +
+	"\x06Attach\x12\x16.llmd.v1.AttachRequest\x1a\x17.llmd.v1.StreamResponse0\x01\x12Q\n" +
 	"\x0ePrepareContext\x12\x1e.llmd.v1.PrepareContextRequest\x1a\x1f.llmd.v1.PrepareContextResponseB\x8f\x01\n" +
 	"\vdev.llmd.v1B\x15InferenceServiceProtoP\x01Z+github.com/llmd-dev/llmd/gen/llmd/v1;llmdv1\xa2\x02\x04LLMD\xaa\x02\aLlmd.V1\xca\x02\aLlmd\\V1\xe2\x02\x13Llmd\\V1\\GPBMetadata\xea\x02\bLlmd::V1b\x06proto3"
 
@@ -4505,7 +4653,7 @@ func file_llmd_v1_inference_service_proto_rawDescGZIP() []byte {
 }
 
 var file_llmd_v1_inference_service_proto_enumTypes = make([]protoimpl.EnumInfo, 13)
-var file_llmd_v1_inference_service_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
+var file_llmd_v1_inference_service_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
 var file_llmd_v1_inference_service_proto_goTypes = []any{
 	(ReasoningEffort)(0),           // 0: llmd.v1.ReasoningEffort
 	(ServiceTier)(0),               // 1: llmd.v1.ServiceTier
@@ -4553,136 +4701,141 @@ var file_llmd_v1_inference_service_proto_goTypes = []any{
 	(*SnapshotEvent)(nil),          // 43: llmd.v1.SnapshotEvent
 	(*DoneEvent)(nil),              // 44: llmd.v1.DoneEvent
 	(*ErrorEvent)(nil),             // 45: llmd.v1.ErrorEvent
-	(*AbortedEvent)(nil),           // 46: llmd.v1.AbortedEvent
-	(*AbortRequest)(nil),           // 47: llmd.v1.AbortRequest
-	(*AbortResponse)(nil),          // 48: llmd.v1.AbortResponse
-	(*GetResponseRequest)(nil),     // 49: llmd.v1.GetResponseRequest
-	(*GetResponseResponse)(nil),    // 50: llmd.v1.GetResponseResponse
-	(*PrepareContextRequest)(nil),  // 51: llmd.v1.PrepareContextRequest
-	(*PrepareContextResponse)(nil), // 52: llmd.v1.PrepareContextResponse
-	(*ProviderRequest)(nil),        // 53: llmd.v1.ProviderRequest
-	nil,                            // 54: llmd.v1.Generation.LabelsEntry
-	nil,                            // 55: llmd.v1.Generation.ProviderOptionsJsonEntry
-	nil,                            // 56: llmd.v1.ProviderRequest.HeadersEntry
-	(*AssistantMessage)(nil),       // 57: llmd.v1.AssistantMessage
-	(*durationpb.Duration)(nil),    // 58: google.protobuf.Duration
-	(*Context)(nil),                // 59: llmd.v1.Context
-	(*Usage)(nil),                  // 60: llmd.v1.Usage
-	(*timestamppb.Timestamp)(nil),  // 61: google.protobuf.Timestamp
-	(*TextContent)(nil),            // 62: llmd.v1.TextContent
-	(*ThinkingContent)(nil),        // 63: llmd.v1.ThinkingContent
-	(*ToolCall)(nil),               // 64: llmd.v1.ToolCall
-	(*Signature)(nil),              // 65: llmd.v1.Signature
-	(*ProviderContent)(nil),        // 66: llmd.v1.ProviderContent
-	(*Error)(nil),                  // 67: llmd.v1.Error
-	(*Diagnostic)(nil),             // 68: llmd.v1.Diagnostic
+	(*AttachRequest)(nil),          // 46: llmd.v1.AttachRequest
+	(*AbortedEvent)(nil),           // 47: llmd.v1.AbortedEvent
+	(*AbortRequest)(nil),           // 48: llmd.v1.AbortRequest
+	(*AbortResponse)(nil),          // 49: llmd.v1.AbortResponse
+	(*GetResponseRequest)(nil),     // 50: llmd.v1.GetResponseRequest
+	(*GetResponseResponse)(nil),    // 51: llmd.v1.GetResponseResponse
+	(*PrepareContextRequest)(nil),  // 52: llmd.v1.PrepareContextRequest
+	(*PrepareContextResponse)(nil), // 53: llmd.v1.PrepareContextResponse
+	(*ProviderRequest)(nil),        // 54: llmd.v1.ProviderRequest
+	nil,                            // 55: llmd.v1.Generation.LabelsEntry
+	nil,                            // 56: llmd.v1.Generation.ProviderOptionsJsonEntry
+	nil,                            // 57: llmd.v1.ProviderRequest.HeadersEntry
+	(*AssistantMessage)(nil),       // 58: llmd.v1.AssistantMessage
+	(*durationpb.Duration)(nil),    // 59: google.protobuf.Duration
+	(*Context)(nil),                // 60: llmd.v1.Context
+	(*Usage)(nil),                  // 61: llmd.v1.Usage
+	(*timestamppb.Timestamp)(nil),  // 62: google.protobuf.Timestamp
+	(*TextContent)(nil),            // 63: llmd.v1.TextContent
+	(*ThinkingContent)(nil),        // 64: llmd.v1.ThinkingContent
+	(*ToolCall)(nil),               // 65: llmd.v1.ToolCall
+	(*Signature)(nil),              // 66: llmd.v1.Signature
+	(*ProviderContent)(nil),        // 67: llmd.v1.ProviderContent
+	(*Error)(nil),                  // 68: llmd.v1.Error
+	(*Diagnostic)(nil),             // 69: llmd.v1.Diagnostic
 }
 var file_llmd_v1_inference_service_proto_depIdxs = []int32{
 	17, // 0: llmd.v1.StreamRequest.generation:type_name -> llmd.v1.Generation
 	16, // 1: llmd.v1.StreamRequest.options:type_name -> llmd.v1.StreamOptions
 	17, // 2: llmd.v1.CompleteRequest.generation:type_name -> llmd.v1.Generation
-	57, // 3: llmd.v1.CompleteResponse.message:type_name -> llmd.v1.AssistantMessage
+	58, // 3: llmd.v1.CompleteResponse.message:type_name -> llmd.v1.AssistantMessage
 	23, // 4: llmd.v1.CompleteResponse.handoff_changes:type_name -> llmd.v1.HandoffChange
 	24, // 5: llmd.v1.CompleteResponse.effective:type_name -> llmd.v1.EffectiveOptions
 	25, // 6: llmd.v1.CompleteResponse.attempts:type_name -> llmd.v1.Attempt
-	58, // 7: llmd.v1.StreamOptions.heartbeat_interval:type_name -> google.protobuf.Duration
+	59, // 7: llmd.v1.StreamOptions.heartbeat_interval:type_name -> google.protobuf.Duration
 	5,  // 8: llmd.v1.StreamOptions.snapshot_mode:type_name -> llmd.v1.SnapshotMode
-	58, // 9: llmd.v1.StreamOptions.deadline_margin:type_name -> google.protobuf.Duration
-	59, // 10: llmd.v1.Generation.context:type_name -> llmd.v1.Context
-	18, // 11: llmd.v1.Generation.config:type_name -> llmd.v1.GenerationConfig
-	19, // 12: llmd.v1.Generation.reasoning:type_name -> llmd.v1.ReasoningConfig
-	20, // 13: llmd.v1.Generation.tool_choice:type_name -> llmd.v1.ToolChoice
-	21, // 14: llmd.v1.Generation.cache:type_name -> llmd.v1.CacheConfig
-	54, // 15: llmd.v1.Generation.labels:type_name -> llmd.v1.Generation.LabelsEntry
-	55, // 16: llmd.v1.Generation.provider_options_json:type_name -> llmd.v1.Generation.ProviderOptionsJsonEntry
-	22, // 17: llmd.v1.Generation.handoff:type_name -> llmd.v1.HandoffPolicy
-	26, // 18: llmd.v1.Generation.retry:type_name -> llmd.v1.RetryPolicy
-	27, // 19: llmd.v1.Generation.watchdog:type_name -> llmd.v1.Watchdog
-	1,  // 20: llmd.v1.GenerationConfig.service_tier:type_name -> llmd.v1.ServiceTier
-	2,  // 21: llmd.v1.GenerationConfig.verbosity:type_name -> llmd.v1.Verbosity
-	0,  // 22: llmd.v1.ReasoningConfig.effort:type_name -> llmd.v1.ReasoningEffort
-	4,  // 23: llmd.v1.ToolChoice.mode:type_name -> llmd.v1.ToolMode
-	3,  // 24: llmd.v1.CacheConfig.retention:type_name -> llmd.v1.CacheRetention
-	6,  // 25: llmd.v1.HandoffPolicy.foreign_thinking:type_name -> llmd.v1.ForeignThinking
-	7,  // 26: llmd.v1.HandoffPolicy.broken_tool_groups:type_name -> llmd.v1.BrokenToolGroups
-	8,  // 27: llmd.v1.HandoffPolicy.unsupported_images:type_name -> llmd.v1.UnsupportedImages
-	9,  // 28: llmd.v1.HandoffPolicy.aborted_turns:type_name -> llmd.v1.AbortedTurns
-	10, // 29: llmd.v1.HandoffChange.action:type_name -> llmd.v1.HandoffAction
-	0,  // 30: llmd.v1.EffectiveOptions.reasoning_effort:type_name -> llmd.v1.ReasoningEffort
-	1,  // 31: llmd.v1.EffectiveOptions.service_tier:type_name -> llmd.v1.ServiceTier
-	2,  // 32: llmd.v1.EffectiveOptions.verbosity:type_name -> llmd.v1.Verbosity
-	58, // 33: llmd.v1.EffectiveOptions.idle_timeout:type_name -> google.protobuf.Duration
-	58, // 34: llmd.v1.EffectiveOptions.stall_warning:type_name -> google.protobuf.Duration
-	58, // 35: llmd.v1.Attempt.delay:type_name -> google.protobuf.Duration
-	58, // 36: llmd.v1.RetryPolicy.max_delay:type_name -> google.protobuf.Duration
-	58, // 37: llmd.v1.Watchdog.idle_timeout:type_name -> google.protobuf.Duration
-	58, // 38: llmd.v1.Watchdog.stall_warning:type_name -> google.protobuf.Duration
-	58, // 39: llmd.v1.Watchdog.header_timeout:type_name -> google.protobuf.Duration
-	29, // 40: llmd.v1.StreamResponse.started:type_name -> llmd.v1.StartedEvent
-	30, // 41: llmd.v1.StreamResponse.text_start:type_name -> llmd.v1.TextStartEvent
-	31, // 42: llmd.v1.StreamResponse.text_delta:type_name -> llmd.v1.TextDeltaEvent
-	32, // 43: llmd.v1.StreamResponse.text_end:type_name -> llmd.v1.TextEndEvent
-	33, // 44: llmd.v1.StreamResponse.thinking_start:type_name -> llmd.v1.ThinkingStartEvent
-	34, // 45: llmd.v1.StreamResponse.thinking_delta:type_name -> llmd.v1.ThinkingDeltaEvent
-	35, // 46: llmd.v1.StreamResponse.thinking_end:type_name -> llmd.v1.ThinkingEndEvent
-	36, // 47: llmd.v1.StreamResponse.tool_call_start:type_name -> llmd.v1.ToolCallStartEvent
-	37, // 48: llmd.v1.StreamResponse.tool_call_delta:type_name -> llmd.v1.ToolCallDeltaEvent
-	38, // 49: llmd.v1.StreamResponse.tool_call_end:type_name -> llmd.v1.ToolCallEndEvent
-	39, // 50: llmd.v1.StreamResponse.signature_update:type_name -> llmd.v1.SignatureUpdateEvent
-	60, // 51: llmd.v1.StreamResponse.usage_update:type_name -> llmd.v1.Usage
-	41, // 52: llmd.v1.StreamResponse.heartbeat:type_name -> llmd.v1.HeartbeatEvent
-	44, // 53: llmd.v1.StreamResponse.done:type_name -> llmd.v1.DoneEvent
-	45, // 54: llmd.v1.StreamResponse.error:type_name -> llmd.v1.ErrorEvent
-	46, // 55: llmd.v1.StreamResponse.aborted:type_name -> llmd.v1.AbortedEvent
-	43, // 56: llmd.v1.StreamResponse.snapshot:type_name -> llmd.v1.SnapshotEvent
-	42, // 57: llmd.v1.StreamResponse.stall:type_name -> llmd.v1.StallEvent
-	40, // 58: llmd.v1.StreamResponse.provider_content:type_name -> llmd.v1.ProviderContentEvent
-	61, // 59: llmd.v1.StartedEvent.create_time:type_name -> google.protobuf.Timestamp
-	60, // 60: llmd.v1.StartedEvent.usage:type_name -> llmd.v1.Usage
-	23, // 61: llmd.v1.StartedEvent.handoff_changes:type_name -> llmd.v1.HandoffChange
-	24, // 62: llmd.v1.StartedEvent.effective:type_name -> llmd.v1.EffectiveOptions
-	25, // 63: llmd.v1.StartedEvent.attempts:type_name -> llmd.v1.Attempt
-	62, // 64: llmd.v1.TextEndEvent.content:type_name -> llmd.v1.TextContent
-	63, // 65: llmd.v1.ThinkingEndEvent.content:type_name -> llmd.v1.ThinkingContent
-	64, // 66: llmd.v1.ToolCallEndEvent.tool_call:type_name -> llmd.v1.ToolCall
-	65, // 67: llmd.v1.SignatureUpdateEvent.signature:type_name -> llmd.v1.Signature
-	66, // 68: llmd.v1.ProviderContentEvent.content:type_name -> llmd.v1.ProviderContent
-	58, // 69: llmd.v1.HeartbeatEvent.upstream_idle_duration:type_name -> google.protobuf.Duration
-	12, // 70: llmd.v1.StallEvent.state:type_name -> llmd.v1.StallState
-	58, // 71: llmd.v1.StallEvent.idle_duration:type_name -> google.protobuf.Duration
-	57, // 72: llmd.v1.SnapshotEvent.message:type_name -> llmd.v1.AssistantMessage
-	57, // 73: llmd.v1.DoneEvent.message:type_name -> llmd.v1.AssistantMessage
-	67, // 74: llmd.v1.ErrorEvent.error:type_name -> llmd.v1.Error
-	57, // 75: llmd.v1.ErrorEvent.message:type_name -> llmd.v1.AssistantMessage
-	11, // 76: llmd.v1.AbortedEvent.cause:type_name -> llmd.v1.AbortCause
-	57, // 77: llmd.v1.AbortedEvent.message:type_name -> llmd.v1.AssistantMessage
-	58, // 78: llmd.v1.AbortedEvent.upstream_close_delay:type_name -> google.protobuf.Duration
-	57, // 79: llmd.v1.AbortResponse.message:type_name -> llmd.v1.AssistantMessage
-	58, // 80: llmd.v1.GetResponseRequest.wait_duration:type_name -> google.protobuf.Duration
-	57, // 81: llmd.v1.GetResponseResponse.message:type_name -> llmd.v1.AssistantMessage
-	61, // 82: llmd.v1.GetResponseResponse.expire_time:type_name -> google.protobuf.Timestamp
-	17, // 83: llmd.v1.PrepareContextRequest.generation:type_name -> llmd.v1.Generation
-	59, // 84: llmd.v1.PrepareContextResponse.context:type_name -> llmd.v1.Context
-	23, // 85: llmd.v1.PrepareContextResponse.handoff_changes:type_name -> llmd.v1.HandoffChange
-	24, // 86: llmd.v1.PrepareContextResponse.effective:type_name -> llmd.v1.EffectiveOptions
-	53, // 87: llmd.v1.PrepareContextResponse.request:type_name -> llmd.v1.ProviderRequest
-	68, // 88: llmd.v1.PrepareContextResponse.diagnostics:type_name -> llmd.v1.Diagnostic
-	56, // 89: llmd.v1.ProviderRequest.headers:type_name -> llmd.v1.ProviderRequest.HeadersEntry
-	13, // 90: llmd.v1.InferenceService.Stream:input_type -> llmd.v1.StreamRequest
-	14, // 91: llmd.v1.InferenceService.Complete:input_type -> llmd.v1.CompleteRequest
-	47, // 92: llmd.v1.InferenceService.Abort:input_type -> llmd.v1.AbortRequest
-	49, // 93: llmd.v1.InferenceService.GetResponse:input_type -> llmd.v1.GetResponseRequest
-	51, // 94: llmd.v1.InferenceService.PrepareContext:input_type -> llmd.v1.PrepareContextRequest
-	28, // 95: llmd.v1.InferenceService.Stream:output_type -> llmd.v1.StreamResponse
-	15, // 96: llmd.v1.InferenceService.Complete:output_type -> llmd.v1.CompleteResponse
-	48, // 97: llmd.v1.InferenceService.Abort:output_type -> llmd.v1.AbortResponse
-	50, // 98: llmd.v1.InferenceService.GetResponse:output_type -> llmd.v1.GetResponseResponse
-	52, // 99: llmd.v1.InferenceService.PrepareContext:output_type -> llmd.v1.PrepareContextResponse
-	95, // [95:100] is the sub-list for method output_type
-	90, // [90:95] is the sub-list for method input_type
-	90, // [90:90] is the sub-list for extension type_name
-	90, // [90:90] is the sub-list for extension extendee
-	0,  // [0:90] is the sub-list for field type_name
+	59, // 9: llmd.v1.StreamOptions.deadline_margin:type_name -> google.protobuf.Duration
+	59, // 10: llmd.v1.StreamOptions.detached:type_name -> google.protobuf.Duration
+	60, // 11: llmd.v1.Generation.context:type_name -> llmd.v1.Context
+	18, // 12: llmd.v1.Generation.config:type_name -> llmd.v1.GenerationConfig
+	19, // 13: llmd.v1.Generation.reasoning:type_name -> llmd.v1.ReasoningConfig
+	20, // 14: llmd.v1.Generation.tool_choice:type_name -> llmd.v1.ToolChoice
+	21, // 15: llmd.v1.Generation.cache:type_name -> llmd.v1.CacheConfig
+	55, // 16: llmd.v1.Generation.labels:type_name -> llmd.v1.Generation.LabelsEntry
+	56, // 17: llmd.v1.Generation.provider_options_json:type_name -> llmd.v1.Generation.ProviderOptionsJsonEntry
+	22, // 18: llmd.v1.Generation.handoff:type_name -> llmd.v1.HandoffPolicy
+	26, // 19: llmd.v1.Generation.retry:type_name -> llmd.v1.RetryPolicy
+	27, // 20: llmd.v1.Generation.watchdog:type_name -> llmd.v1.Watchdog
+	1,  // 21: llmd.v1.GenerationConfig.service_tier:type_name -> llmd.v1.ServiceTier
+	2,  // 22: llmd.v1.GenerationConfig.verbosity:type_name -> llmd.v1.Verbosity
+	0,  // 23: llmd.v1.ReasoningConfig.effort:type_name -> llmd.v1.ReasoningEffort
+	4,  // 24: llmd.v1.ToolChoice.mode:type_name -> llmd.v1.ToolMode
+	3,  // 25: llmd.v1.CacheConfig.retention:type_name -> llmd.v1.CacheRetention
+	6,  // 26: llmd.v1.HandoffPolicy.foreign_thinking:type_name -> llmd.v1.ForeignThinking
+	7,  // 27: llmd.v1.HandoffPolicy.broken_tool_groups:type_name -> llmd.v1.BrokenToolGroups
+	8,  // 28: llmd.v1.HandoffPolicy.unsupported_images:type_name -> llmd.v1.UnsupportedImages
+	9,  // 29: llmd.v1.HandoffPolicy.aborted_turns:type_name -> llmd.v1.AbortedTurns
+	10, // 30: llmd.v1.HandoffChange.action:type_name -> llmd.v1.HandoffAction
+	0,  // 31: llmd.v1.EffectiveOptions.reasoning_effort:type_name -> llmd.v1.ReasoningEffort
+	1,  // 32: llmd.v1.EffectiveOptions.service_tier:type_name -> llmd.v1.ServiceTier
+	2,  // 33: llmd.v1.EffectiveOptions.verbosity:type_name -> llmd.v1.Verbosity
+	59, // 34: llmd.v1.EffectiveOptions.idle_timeout:type_name -> google.protobuf.Duration
+	59, // 35: llmd.v1.EffectiveOptions.stall_warning:type_name -> google.protobuf.Duration
+	59, // 36: llmd.v1.Attempt.delay:type_name -> google.protobuf.Duration
+	59, // 37: llmd.v1.RetryPolicy.max_delay:type_name -> google.protobuf.Duration
+	59, // 38: llmd.v1.Watchdog.idle_timeout:type_name -> google.protobuf.Duration
+	59, // 39: llmd.v1.Watchdog.stall_warning:type_name -> google.protobuf.Duration
+	59, // 40: llmd.v1.Watchdog.header_timeout:type_name -> google.protobuf.Duration
+	29, // 41: llmd.v1.StreamResponse.started:type_name -> llmd.v1.StartedEvent
+	30, // 42: llmd.v1.StreamResponse.text_start:type_name -> llmd.v1.TextStartEvent
+	31, // 43: llmd.v1.StreamResponse.text_delta:type_name -> llmd.v1.TextDeltaEvent
+	32, // 44: llmd.v1.StreamResponse.text_end:type_name -> llmd.v1.TextEndEvent
+	33, // 45: llmd.v1.StreamResponse.thinking_start:type_name -> llmd.v1.ThinkingStartEvent
+	34, // 46: llmd.v1.StreamResponse.thinking_delta:type_name -> llmd.v1.ThinkingDeltaEvent
+	35, // 47: llmd.v1.StreamResponse.thinking_end:type_name -> llmd.v1.ThinkingEndEvent
+	36, // 48: llmd.v1.StreamResponse.tool_call_start:type_name -> llmd.v1.ToolCallStartEvent
+	37, // 49: llmd.v1.StreamResponse.tool_call_delta:type_name -> llmd.v1.ToolCallDeltaEvent
+	38, // 50: llmd.v1.StreamResponse.tool_call_end:type_name -> llmd.v1.ToolCallEndEvent
+	39, // 51: llmd.v1.StreamResponse.signature_update:type_name -> llmd.v1.SignatureUpdateEvent
+	61, // 52: llmd.v1.StreamResponse.usage_update:type_name -> llmd.v1.Usage
+	41, // 53: llmd.v1.StreamResponse.heartbeat:type_name -> llmd.v1.HeartbeatEvent
+	44, // 54: llmd.v1.StreamResponse.done:type_name -> llmd.v1.DoneEvent
+	45, // 55: llmd.v1.StreamResponse.error:type_name -> llmd.v1.ErrorEvent
+	47, // 56: llmd.v1.StreamResponse.aborted:type_name -> llmd.v1.AbortedEvent
+	43, // 57: llmd.v1.StreamResponse.snapshot:type_name -> llmd.v1.SnapshotEvent
+	42, // 58: llmd.v1.StreamResponse.stall:type_name -> llmd.v1.StallEvent
+	40, // 59: llmd.v1.StreamResponse.provider_content:type_name -> llmd.v1.ProviderContentEvent
+	62, // 60: llmd.v1.StartedEvent.create_time:type_name -> google.protobuf.Timestamp
+	61, // 61: llmd.v1.StartedEvent.usage:type_name -> llmd.v1.Usage
+	23, // 62: llmd.v1.StartedEvent.handoff_changes:type_name -> llmd.v1.HandoffChange
+	24, // 63: llmd.v1.StartedEvent.effective:type_name -> llmd.v1.EffectiveOptions
+	25, // 64: llmd.v1.StartedEvent.attempts:type_name -> llmd.v1.Attempt
+	63, // 65: llmd.v1.TextEndEvent.content:type_name -> llmd.v1.TextContent
+	64, // 66: llmd.v1.ThinkingEndEvent.content:type_name -> llmd.v1.ThinkingContent
+	65, // 67: llmd.v1.ToolCallEndEvent.tool_call:type_name -> llmd.v1.ToolCall
+	66, // 68: llmd.v1.SignatureUpdateEvent.signature:type_name -> llmd.v1.Signature
+	67, // 69: llmd.v1.ProviderContentEvent.content:type_name -> llmd.v1.ProviderContent
+	59, // 70: llmd.v1.HeartbeatEvent.upstream_idle_duration:type_name -> google.protobuf.Duration
+	12, // 71: llmd.v1.StallEvent.state:type_name -> llmd.v1.StallState
+	59, // 72: llmd.v1.StallEvent.idle_duration:type_name -> google.protobuf.Duration
+	58, // 73: llmd.v1.SnapshotEvent.message:type_name -> llmd.v1.AssistantMessage
+	58, // 74: llmd.v1.DoneEvent.message:type_name -> llmd.v1.AssistantMessage
+	68, // 75: llmd.v1.ErrorEvent.error:type_name -> llmd.v1.Error
+	58, // 76: llmd.v1.ErrorEvent.message:type_name -> llmd.v1.AssistantMessage
+	59, // 77: llmd.v1.AttachRequest.heartbeat_interval:type_name -> google.protobuf.Duration
+	11, // 78: llmd.v1.AbortedEvent.cause:type_name -> llmd.v1.AbortCause
+	58, // 79: llmd.v1.AbortedEvent.message:type_name -> llmd.v1.AssistantMessage
+	59, // 80: llmd.v1.AbortedEvent.upstream_close_delay:type_name -> google.protobuf.Duration
+	58, // 81: llmd.v1.AbortResponse.message:type_name -> llmd.v1.AssistantMessage
+	59, // 82: llmd.v1.GetResponseRequest.wait_duration:type_name -> google.protobuf.Duration
+	58, // 83: llmd.v1.GetResponseResponse.message:type_name -> llmd.v1.AssistantMessage
+	62, // 84: llmd.v1.GetResponseResponse.expire_time:type_name -> google.protobuf.Timestamp
+	17, // 85: llmd.v1.PrepareContextRequest.generation:type_name -> llmd.v1.Generation
+	60, // 86: llmd.v1.PrepareContextResponse.context:type_name -> llmd.v1.Context
+	23, // 87: llmd.v1.PrepareContextResponse.handoff_changes:type_name -> llmd.v1.HandoffChange
+	24, // 88: llmd.v1.PrepareContextResponse.effective:type_name -> llmd.v1.EffectiveOptions
+	54, // 89: llmd.v1.PrepareContextResponse.request:type_name -> llmd.v1.ProviderRequest
+	69, // 90: llmd.v1.PrepareContextResponse.diagnostics:type_name -> llmd.v1.Diagnostic
+	57, // 91: llmd.v1.ProviderRequest.headers:type_name -> llmd.v1.ProviderRequest.HeadersEntry
+	13, // 92: llmd.v1.InferenceService.Stream:input_type -> llmd.v1.StreamRequest
+	14, // 93: llmd.v1.InferenceService.Complete:input_type -> llmd.v1.CompleteRequest
+	48, // 94: llmd.v1.InferenceService.Abort:input_type -> llmd.v1.AbortRequest
+	50, // 95: llmd.v1.InferenceService.GetResponse:input_type -> llmd.v1.GetResponseRequest
+	46, // 96: llmd.v1.InferenceService.Attach:input_type -> llmd.v1.AttachRequest
+	52, // 97: llmd.v1.InferenceService.PrepareContext:input_type -> llmd.v1.PrepareContextRequest
+	28, // 98: llmd.v1.InferenceService.Stream:output_type -> llmd.v1.StreamResponse
+	15, // 99: llmd.v1.InferenceService.Complete:output_type -> llmd.v1.CompleteResponse
+	49, // 100: llmd.v1.InferenceService.Abort:output_type -> llmd.v1.AbortResponse
+	51, // 101: llmd.v1.InferenceService.GetResponse:output_type -> llmd.v1.GetResponseResponse
+	28, // 102: llmd.v1.InferenceService.Attach:output_type -> llmd.v1.StreamResponse
+	53, // 103: llmd.v1.InferenceService.PrepareContext:output_type -> llmd.v1.PrepareContextResponse
+	98, // [98:104] is the sub-list for method output_type
+	92, // [92:98] is the sub-list for method input_type
+	92, // [92:92] is the sub-list for extension type_name
+	92, // [92:92] is the sub-list for extension extendee
+	0,  // [0:92] is the sub-list for field type_name
 }
 
 func init() { file_llmd_v1_inference_service_proto_init() }
@@ -4721,11 +4874,15 @@ func file_llmd_v1_inference_service_proto_init() {
 		(*StreamResponse_Stall)(nil),
 		(*StreamResponse_ProviderContent)(nil),
 	}
-	file_llmd_v1_inference_service_proto_msgTypes[34].OneofWrappers = []any{
+	file_llmd_v1_inference_service_proto_msgTypes[33].OneofWrappers = []any{
+		(*AttachRequest_ResponseId)(nil),
+		(*AttachRequest_RequestId)(nil),
+	}
+	file_llmd_v1_inference_service_proto_msgTypes[35].OneofWrappers = []any{
 		(*AbortRequest_ResponseId)(nil),
 		(*AbortRequest_RequestId)(nil),
 	}
-	file_llmd_v1_inference_service_proto_msgTypes[36].OneofWrappers = []any{
+	file_llmd_v1_inference_service_proto_msgTypes[37].OneofWrappers = []any{
 		(*GetResponseRequest_ResponseId)(nil),
 		(*GetResponseRequest_RequestId)(nil),
 	}
@@ -4735,7 +4892,7 @@ func file_llmd_v1_inference_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_llmd_v1_inference_service_proto_rawDesc), len(file_llmd_v1_inference_service_proto_rawDesc)),
 			NumEnums:      13,
-			NumMessages:   44,
+			NumMessages:   45,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -25,6 +25,7 @@ const (
 	InferenceService_Complete_FullMethodName       = "/llmd.v1.InferenceService/Complete"
 	InferenceService_Abort_FullMethodName          = "/llmd.v1.InferenceService/Abort"
 	InferenceService_GetResponse_FullMethodName    = "/llmd.v1.InferenceService/GetResponse"
+	InferenceService_Attach_FullMethodName         = "/llmd.v1.InferenceService/Attach"
 	InferenceService_PrepareContext_FullMethodName = "/llmd.v1.InferenceService/PrepareContext"
 )
 
@@ -59,6 +60,16 @@ type InferenceServiceClient interface {
 	// GetResponse returns a running response (stop reason PENDING) or one that
 	// ended less than 5 minutes ago. NOT_FOUND for an unknown id.
 	GetResponse(ctx context.Context, in *GetResponseRequest, opts ...grpc.CallOption) (*GetResponseResponse, error)
+	// Attach follows a response that another call began: what its caller has not
+	// seen yet, then the rest as it comes, with the grammar, the terminal rule and
+	// the status of Stream. It begins with the event behind last_sequence_number
+	// and goes on with the very events of the response, by their numbers. Where
+	// these are not kept any more it begins anew instead: started, number 0, then a
+	// snapshot that has the number of the last event it stands for, then the rest.
+	// The terminal event is sent even to a caller that has seen it. NOT_FOUND for an
+	// unknown id, or another caller's; OUT_OF_RANGE for a number behind the end, and
+	// where neither the events nor a snapshot of them are kept.
+	Attach(ctx context.Context, in *AttachRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[StreamResponse], error)
 	// PrepareContext shows what Stream would send, and what the hand-off changed,
 	// without calling the provider.
 	PrepareContext(ctx context.Context, in *PrepareContextRequest, opts ...grpc.CallOption) (*PrepareContextResponse, error)
@@ -121,6 +132,25 @@ func (c *inferenceServiceClient) GetResponse(ctx context.Context, in *GetRespons
 	return out, nil
 }
 
+func (c *inferenceServiceClient) Attach(ctx context.Context, in *AttachRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[StreamResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &InferenceService_ServiceDesc.Streams[1], InferenceService_Attach_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[AttachRequest, StreamResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type InferenceService_AttachClient = grpc.ServerStreamingClient[StreamResponse]
+
 func (c *inferenceServiceClient) PrepareContext(ctx context.Context, in *PrepareContextRequest, opts ...grpc.CallOption) (*PrepareContextResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(PrepareContextResponse)
@@ -162,6 +192,16 @@ type InferenceServiceServer interface {
 	// GetResponse returns a running response (stop reason PENDING) or one that
 	// ended less than 5 minutes ago. NOT_FOUND for an unknown id.
 	GetResponse(context.Context, *GetResponseRequest) (*GetResponseResponse, error)
+	// Attach follows a response that another call began: what its caller has not
+	// seen yet, then the rest as it comes, with the grammar, the terminal rule and
+	// the status of Stream. It begins with the event behind last_sequence_number
+	// and goes on with the very events of the response, by their numbers. Where
+	// these are not kept any more it begins anew instead: started, number 0, then a
+	// snapshot that has the number of the last event it stands for, then the rest.
+	// The terminal event is sent even to a caller that has seen it. NOT_FOUND for an
+	// unknown id, or another caller's; OUT_OF_RANGE for a number behind the end, and
+	// where neither the events nor a snapshot of them are kept.
+	Attach(*AttachRequest, grpc.ServerStreamingServer[StreamResponse]) error
 	// PrepareContext shows what Stream would send, and what the hand-off changed,
 	// without calling the provider.
 	PrepareContext(context.Context, *PrepareContextRequest) (*PrepareContextResponse, error)
@@ -186,6 +226,9 @@ func (UnimplementedInferenceServiceServer) Abort(context.Context, *AbortRequest)
 }
 func (UnimplementedInferenceServiceServer) GetResponse(context.Context, *GetResponseRequest) (*GetResponseResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetResponse not implemented")
+}
+func (UnimplementedInferenceServiceServer) Attach(*AttachRequest, grpc.ServerStreamingServer[StreamResponse]) error {
+	return status.Error(codes.Unimplemented, "method Attach not implemented")
 }
 func (UnimplementedInferenceServiceServer) PrepareContext(context.Context, *PrepareContextRequest) (*PrepareContextResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method PrepareContext not implemented")
@@ -276,6 +319,17 @@ func _InferenceService_GetResponse_Handler(srv interface{}, ctx context.Context,
 	return interceptor(ctx, in, info, handler)
 }
 
+func _InferenceService_Attach_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(AttachRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(InferenceServiceServer).Attach(m, &grpc.GenericServerStream[AttachRequest, StreamResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type InferenceService_AttachServer = grpc.ServerStreamingServer[StreamResponse]
+
 func _InferenceService_PrepareContext_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(PrepareContextRequest)
 	if err := dec(in); err != nil {
@@ -322,6 +376,11 @@ var InferenceService_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "Stream",
 			Handler:       _InferenceService_Stream_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "Attach",
+			Handler:       _InferenceService_Attach_Handler,
 			ServerStreams: true,
 		},
 	},
