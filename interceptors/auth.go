@@ -31,6 +31,7 @@ type callers struct {
 	tokens    []token
 	byURI     map[string]*caller
 	byName    map[string]*caller
+	byUID     map[uint32]*caller
 	anonymous *caller
 }
 
@@ -48,7 +49,7 @@ func newCallers(a config.Auth, meterOf func(name string, own config.CallerLimits
 		}
 	}
 	c := &callers{
-		on: a.On(), sockets: a.UnixSocket != "required", byURI: map[string]*caller{}, byName: map[string]*caller{},
+		on: a.On(), sockets: a.UnixSocket != "required", byURI: map[string]*caller{}, byName: map[string]*caller{}, byUID: map[uint32]*caller{},
 		anonymous: &caller{meter: meterOf("", config.CallerLimits{})},
 	}
 	for _, t := range a.Tokens {
@@ -60,6 +61,9 @@ func newCallers(a config.Auth, meterOf func(name string, own config.CallerLimits
 		} else {
 			c.byName[i.CommonName] = enter(i.Grants)
 		}
+	}
+	for _, u := range a.UnixUsers {
+		c.byUID[u.UID] = enter(u.Grants)
 	}
 	return c
 }
@@ -81,10 +85,26 @@ func (c *callers) identify(ctx context.Context) (*caller, *refusal) {
 		}
 		return nil, unauthenticated("the client certificate is nobody's who may call")
 	}
-	if c.sockets && p != nil && p.Addr != nil && p.Addr.Network() == "unix" {
-		return c.anonymous, nil
+	if found := c.bySocket(p); found != nil {
+		return found, nil
 	}
 	return nil, unauthenticated("the call has no credentials: a bearer token or a client certificate is needed")
+}
+
+// bySocket is who calls over a Unix socket; nil = nobody who may.
+func (c *callers) bySocket(p *peer.Peer) *caller {
+	if p == nil || p.Addr == nil || p.Addr.Network() != "unix" {
+		return nil
+	}
+	if user, ok := p.AuthInfo.(interface{ SocketUID() (uint32, bool) }); ok {
+		if uid, known := user.SocketUID(); known && c.byUID[uid] != nil {
+			return c.byUID[uid]
+		}
+	}
+	if c.sockets {
+		return c.anonymous
+	}
+	return nil
 }
 
 // byToken compares digests, and all of them: the time it takes tells nothing.

@@ -86,6 +86,7 @@ func anyValue(t *testing.T, k config.Key) string {
 		"path":                        "/nowhere",
 		"bytes":                       "1 MiB",
 		"duration":                    "30s",
+		"duration or none":            "30m",
 		"decimal":                     "0.25",
 		"whole number":                "1000",
 		"a whole number":              "7",

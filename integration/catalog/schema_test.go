@@ -60,7 +60,7 @@ func schemaOfKind(t *testing.T, k *keyNode) map[string]any {
 		return map[string]any{"type": "object", "additionalProperties": text}
 	}
 	types := map[string]any{
-		"true or false": "boolean", "whole number": "integer", "duration": "string", "URL": "string", "URL or none": "string",
+		"true or false": "boolean", "whole number": "integer", "duration": "string", "duration or none": "string", "URL": "string", "URL or none": "string",
 		"text": text["type"], "path": text["type"], "decimal": text["type"], "bytes": text["type"], "on or off": []string{"string", "boolean"},
 	}
 	if types[kind] == nil {

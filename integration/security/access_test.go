@@ -2,8 +2,10 @@ package security
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -124,6 +126,25 @@ func TestUnixSocket(t *testing.T) {
 	conn = dial(t, l.unix, nil)
 	want(t, "required: no token", ask(limited(t), conn, "faux/echo"), codes.Unauthenticated, "UNAUTHENTICATED")
 	want(t, "required: a token", ask(with(t, aliceToken), conn, "faux/echo"), codes.OK, "")
+}
+
+// The kernel says who opened a Unix socket. Its word gives a name, and the models that
+// go with it.
+func TestUnixUsers(t *testing.T) {
+	a := newAuthority(t, "ca")
+	me := strconv.Itoa(os.Getuid())
+	l := start(t, guarded(t, a, "    unix_socket: required\n    unix_users: [{name: me, uid: "+me+`, models: ["faux/echo"]}]`+"\n"))
+	conn := dial(t, l.unix, nil)
+	want(t, "the user", ask(limited(t), conn, "faux/echo"), codes.OK, "")
+	want(t, "another model", ask(limited(t), conn, "faux/think"), codes.PermissionDenied, "MODEL_NOT_ALLOWED")
+	want(t, "a wrong token", ask(with(t, "x"), conn, "faux/echo"), codes.Unauthenticated, "UNAUTHENTICATED")
+	want(t, "over TCP", ask(limited(t), dial(t, l.tcp, a.trusts()), "faux/echo"), codes.Unauthenticated, "UNAUTHENTICATED")
+	if !strings.Contains(l.log.String(), "caller=me") {
+		t.Errorf("the log does not say who called:\n%.2000s", l.log)
+	}
+
+	l = start(t, guarded(t, a, "    unix_socket: required\n    unix_users: [{name: other, uid: 4294967294}]\n"))
+	want(t, "a stranger", ask(limited(t), dial(t, l.unix, nil), "faux/echo"), codes.Unauthenticated, "UNAUTHENTICATED")
 }
 
 // A response belongs to its caller. To others it does not exist.

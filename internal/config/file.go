@@ -31,6 +31,9 @@ type Server struct {
 	MaxReceiveBytes int
 	// MaxConcurrentStreams is per connection.
 	MaxConcurrentStreams uint32
+	// MaxConnectionAge is when a connection is told to go away; 0 = half an hour where
+	// other machines can reach llmd, else never; negative = never.
+	MaxConnectionAge time.Duration
 	// DrainTimeout is how long running streams may go on after SIGTERM.
 	DrainTimeout time.Duration
 	// Reflection is "auto", "on" or "off"; see [Server.ReflectionOn].

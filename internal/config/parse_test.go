@@ -87,6 +87,7 @@ server:
   listen: [tcp://127.0.0.1:50051, unix:///run/llmd/llmd.sock]
   max_receive_bytes: 16 MiB
   max_concurrent_streams: 10
+  max_connection_age: 5m
   drain_timeout: 5s
   reflection: off
   partial_store: off
@@ -98,6 +99,7 @@ server:
   auth:
     tokens: [{name: app, sha256: 2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b, models: [lab/*], providers: [lab], limits: {burst: 3}}]
     mtls: [{name: batch, uri_san: "spiffe://example.test/batch", limits: {requests_per_second: 0.5}}, {name: ops, common_name: ops}]
+    unix_users: [{name: local, uid: 1000, models: [lab/*]}]
     unix_socket: required
   allow_insecure: true
   limits: {concurrent_calls: 100, request_bytes: 2 GiB, per_caller: {concurrent_calls: 10, requests_per_second: 5, burst: 20}}
@@ -149,7 +151,7 @@ func TestParseEveryKey(t *testing.T) {
 	f := parse(t, everyKey, "LAB", "secret-1")
 	server := config.Server{
 		Listen:          []config.Address{{Network: "tcp", Address: "127.0.0.1:50051"}, {Network: "unix", Address: "/run/llmd/llmd.sock"}},
-		MaxReceiveBytes: 16 << 20, MaxConcurrentStreams: 10, DrainTimeout: 5 * time.Second, Reflection: "off",
+		MaxReceiveBytes: 16 << 20, MaxConcurrentStreams: 10, MaxConnectionAge: 5 * time.Minute, DrainTimeout: 5 * time.Second, Reflection: "off",
 		Instance: "llmd-1", CallerKeys: config.CallerKeys{Allow: true}, LogLevel: "debug",
 		Images: config.Images{AllowHosts: []string{"files.lab", "10.1.0.0/16"}, Disabled: true},
 	}

@@ -29,13 +29,16 @@ type Auth struct {
 	Tokens []Token
 	// MTLS are known by their client certificate.
 	MTLS []Identity
+	// UnixUsers are known by the operating system's user at the other end of a
+	// Unix socket.
+	UnixUsers []UnixUser
 	// UnixSocket is "open" or "required": whether callers on Unix sockets must
 	// authenticate, too.
 	UnixSocket string
 }
 
 // On says whether callers must authenticate.
-func (a Auth) On() bool { return len(a.Tokens)+len(a.MTLS) > 0 }
+func (a Auth) On() bool { return len(a.Tokens)+len(a.MTLS)+len(a.UnixUsers) > 0 }
 
 // Grants are what one caller may do.
 type Grants struct {
@@ -63,6 +66,13 @@ type Identity struct {
 	URISAN string
 	// CommonName is the subject's.
 	CommonName string
+}
+
+// UnixUser is one caller on Unix sockets.
+type UnixUser struct {
+	Grants
+	// UID is the numeric user id that the kernel tells.
+	UID uint32
 }
 
 // Limits bound what llmd takes on. Zero values are no limits.
@@ -129,8 +139,12 @@ func authKeys(a *Auth) []key {
 			read: func(v value) { v.identities(&a.MTLS) }, below: func() []key { return identityKeys(&Identity{}) },
 		},
 		{
+			name: "unix_users", kind: "list of mappings", doc: "Callers on Unix sockets, known by the user id that the kernel tells of their process. On Linux and macOS.",
+			read: func(v value) { v.unixUsers(&a.UnixUsers) }, below: func() []key { return unixUserKeys(&UnixUser{}) },
+		},
+		{
 			name: "unix_socket", kind: "one of: open, required", def: "open",
-			doc:  "open: whoever may open a Unix socket may call llmd, without limits to models. required: callers authenticate there, too.",
+			doc:  "open: whoever may open a Unix socket may call llmd, without limits to models, but for those in unix_users. required: callers there must be in unix_users, or authenticate.",
 			read: func(v value) { v.word(&a.UnixSocket, "open", "required") },
 		},
 	}
@@ -162,6 +176,18 @@ func identityKeys(i *Identity) []key {
 		{name: "uri_san", kind: "text", doc: "A URI among the certificate's subject alternative names, such as a SPIFFE id. Either this or common_name.", read: func(v value) { v.text(&i.URISAN) }},
 		{name: "common_name", kind: "text", doc: "The common name of the certificate's subject.", read: func(v value) { v.text(&i.CommonName) }},
 	}, keys[1:]...)...)
+}
+
+func unixUserKeys(u *UnixUser) []key {
+	keys := grantKeys(&u.Grants)
+	return append(keys[:1:1], append([]key{{
+		name: "uid", kind: "whole number", doc: "The numeric user id, as of: id -u. Required.",
+		read: func(v value) {
+			if n, ok := v.count(0, math.MaxUint32-1); ok {
+				u.UID = uint32(n)
+			}
+		},
+	}}, keys[1:]...)...)
 }
 
 // grantKeys begin with the name.
@@ -216,6 +242,23 @@ func (v value) identities(target *[]Identity) {
 			return
 		}
 		*target = append(*target, i)
+	})
+}
+
+// unixUsers reads the list; user ids must be unique.
+func (v value) unixUsers(target *[]UnixUser) {
+	lines := map[uint32]int{}
+	v.list(func(item value) {
+		var u UnixUser
+		item.object(unixUserKeys(&u))
+		if !item.has("name") || !item.has("uid") {
+			return
+		}
+		if line, ok := lines[u.UID]; ok {
+			item.fail(item.node.Line, joinPath(item.path, "uid"), "given twice; first in line %d", line)
+		}
+		lines[u.UID] = item.node.Line
+		*target = append(*target, u)
 	})
 }
 
@@ -306,6 +349,11 @@ func (a Auth) names() func(yield func(string) bool) {
 		}
 		for i := range a.MTLS {
 			if !yield(a.MTLS[i].Name) {
+				return
+			}
+		}
+		for i := range a.UnixUsers {
+			if !yield(a.UnixUsers[i].Name) {
 				return
 			}
 		}

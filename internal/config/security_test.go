@@ -26,6 +26,7 @@ func TestSecurity(t *testing.T) {
 			{Grants: config.Grants{Name: "batch", Limits: config.CallerLimits{RequestsPerSecond: 0.5}}, URISAN: "spiffe://example.test/batch"},
 			{Grants: config.Grants{Name: "ops"}, CommonName: "ops"},
 		},
+		UnixUsers:  []config.UnixUser{{Grants: config.Grants{Name: "local", Models: []string{"lab/*"}}, UID: 1000}},
 		UnixSocket: "required",
 	}
 	if diff := cmp.Diff(want, s.Auth); diff != "" {

@@ -46,6 +46,11 @@ func serverKeys(s *Server) []key {
 			},
 		},
 		{
+			name: "max_connection_age", kind: "duration or none", def: "30m where other machines can reach llmd, else none",
+			doc:  "After this time, give or take a tenth, a connection is told to go away: clients connect again and find new replicas. Its running streams go on for up to 65 minutes.",
+			read: func(v value) { v.age(&s.MaxConnectionAge) },
+		},
+		{
 			name: "drain_timeout", kind: "duration", def: "30s",
 			doc:  "How long running streams may go on after SIGTERM; then they end as aborted.",
 			read: func(v value) { v.duration(&s.DrainTimeout, 0, time.Hour) },
@@ -69,7 +74,7 @@ func serverKeys(s *Server) []key {
 			read: func(v value) { v.tls(&s.TLS) }, below: func() []key { return tlsKeys(&TLS{}) },
 		},
 		{
-			name: "auth", kind: "mapping", doc: "Who may call llmd. Without tokens and mtls everybody may who can reach it.",
+			name: "auth", kind: "mapping", doc: "Who may call llmd. Without tokens, mtls and unix_users everybody may who can reach it.",
 			read: func(v value) { v.object(authKeys(&s.Auth)) }, below: func() []key { return authKeys(&Auth{}) },
 		},
 		{
@@ -102,6 +107,15 @@ func callerKeysKeys(c *CallerKeys) []key {
 		doc:  "Accept the metadata llmd-provider-key-<provider id>. Such keys are never logged and never kept.",
 		read: func(v value) { v.boolean(&c.Allow) },
 	}}
+}
+
+// age reads a duration, or none.
+func (v value) age(target *time.Duration) {
+	if v.isText() && v.node.Value == "none" {
+		*target = -1
+		return
+	}
+	v.duration(target, time.Minute, 24*time.Hour)
 }
 
 // addresses reads the list, or one address alone.

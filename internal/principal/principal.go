@@ -82,3 +82,13 @@ func matches(pattern, s string) bool {
 	}
 	return false
 }
+
+// SocketUser is the operating system's user at the other end of a Unix socket.
+type SocketUser struct {
+	UID uint32
+	// Known is false where the system does not tell.
+	Known bool
+}
+
+// SocketUID is the user id, where it is known.
+func (u SocketUser) SocketUID() (uid uint32, known bool) { return u.UID, u.Known }

@@ -25,8 +25,12 @@ const (
 	idleTimeout        = 15 * time.Minute
 	pingAfter          = time.Minute
 	pingTimeout        = 20 * time.Second
-	clientPingsAtMost  = 20 * time.Second
-	balancerPatience   = 5 * time.Second // a sidecar has no load balancer to wait for
+	connectionAge      = 30 * time.Minute // unless all are local
+	// connectionGrace is what running streams get then: more than the longest takes,
+	// because their handlers get no warning.
+	connectionGrace   = 65 * time.Minute
+	clientPingsAtMost = 20 * time.Second
+	balancerPatience  = 5 * time.Second // a sidecar has no load balancer to wait for
 	// refusing is how long new streams hear why they are refused before their
 	// connection is told to go away: after that they hear of a closed port.
 	refusing = 500 * time.Millisecond
@@ -58,14 +62,15 @@ func newTransport(cfg config.Server, svc *service.Service, gate *interceptors.Ga
 		grpc.MaxConcurrentStreams(cfg.MaxConcurrentStreams),
 		grpc.MaxHeaderListSize(maxHeaderListBytes),
 		grpc.ConnectionTimeout(handshakeTimeout),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingAfter, Timeout: pingTimeout, MaxConnectionIdle: idleTimeout}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{
+			Time: pingAfter, Timeout: pingTimeout, MaxConnectionIdle: idleTimeout,
+			MaxConnectionAge: ageOf(cfg), MaxConnectionAgeGrace: connectionGrace,
+		}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: clientPingsAtMost, PermitWithoutStream: true}),
 		// Partials must reach the store before the process ends.
 		grpc.WaitForHandlers(true),
+		grpc.Creds(newCredentials(certs)),
 	)
-	if certs != nil {
-		opts = append(opts, grpc.Creds(certs.credentials()))
-	}
 	s := &transport{
 		unprotected: certs == nil || !cfg.Auth.On(),
 		grpc:        grpc.NewServer(opts...), health: newHealth(), inference: svc.Inference, log: log,
@@ -84,6 +89,15 @@ func newTransport(cfg config.Server, svc *service.Service, gate *interceptors.Ga
 		reflection.Register(s.grpc)
 	}
 	return s
+}
+
+// ageOf is the greatest age of a connection; 0 = there is none. Behind a load balancer
+// that spreads connections, only a new connection finds a new replica.
+func ageOf(cfg config.Server) time.Duration {
+	if cfg.MaxConnectionAge == 0 && !local(cfg.Listen) {
+		return connectionAge
+	}
+	return max(cfg.MaxConnectionAge, 0)
 }
 
 // serve runs until ctx ends, then drains. A second end of ctx is up to the

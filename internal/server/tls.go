@@ -7,13 +7,9 @@ import (
 	"io/fs"
 	"log/slog"
 	"maps"
-	"net"
 	"os"
 	"sync"
 	"time"
-
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/llmd-dev/llmd/internal/config"
 )
@@ -134,32 +130,4 @@ func (c *certificates) current(*tls.ClientHelloInfo) (*tls.Config, error) {
 	c.config = loaded
 	c.log.Info("TLS files reloaded")
 	return loaded, nil
-}
-
-// credentials are the gRPC server's: TLS for TCP, nothing for what does not leave
-// the machine by itself.
-func (c *certificates) credentials() credentials.TransportCredentials {
-	return &byNetwork{
-		TransportCredentials: credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS13, GetConfigForClient: c.current}),
-		plain:                insecure.NewCredentials(),
-	}
-}
-
-// byNetwork is TLS but on Unix sockets.
-type byNetwork struct {
-	credentials.TransportCredentials
-	plain credentials.TransportCredentials
-}
-
-// ServerHandshake implements credentials.TransportCredentials.
-func (b *byNetwork) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	if conn.LocalAddr().Network() == "unix" {
-		return b.plain.ServerHandshake(conn)
-	}
-	return b.TransportCredentials.ServerHandshake(conn)
-}
-
-// Clone implements credentials.TransportCredentials.
-func (b *byNetwork) Clone() credentials.TransportCredentials {
-	return &byNetwork{TransportCredentials: b.TransportCredentials.Clone(), plain: b.plain.Clone()}
 }

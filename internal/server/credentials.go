@@ -1,0 +1,53 @@
+package server
+
+import (
+	"crypto/tls"
+	"net"
+
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/llmd-dev/llmd/internal/principal"
+)
+
+// newCredentials are the gRPC server's: TLS for TCP where there are certificates, the
+// kernel's word for Unix sockets.
+func newCredentials(c *certificates) credentials.TransportCredentials {
+	tcp := insecure.NewCredentials()
+	if c != nil {
+		tcp = credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS13, GetConfigForClient: c.current})
+	}
+	return &byNetwork{TransportCredentials: tcp}
+}
+
+// byNetwork looks at what a connection came by.
+type byNetwork struct {
+	credentials.TransportCredentials
+}
+
+// ServerHandshake implements credentials.TransportCredentials.
+func (b *byNetwork) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	unix, ok := conn.(*net.UnixConn)
+	if !ok {
+		return b.TransportCredentials.ServerHandshake(conn)
+	}
+	uid, known := peerUser(unix)
+	return conn, socketInfo{
+		CommonAuthInfo: credentials.CommonAuthInfo{SecurityLevel: credentials.PrivacyAndIntegrity},
+		SocketUser:     principal.SocketUser{UID: uid, Known: known},
+	}, nil
+}
+
+// Clone implements credentials.TransportCredentials.
+func (b *byNetwork) Clone() credentials.TransportCredentials {
+	return &byNetwork{b.TransportCredentials.Clone()}
+}
+
+// socketInfo is what is known of who opened a Unix socket.
+type socketInfo struct {
+	credentials.CommonAuthInfo
+	principal.SocketUser
+}
+
+// AuthType implements credentials.AuthInfo.
+func (socketInfo) AuthType() string { return "unix" }
