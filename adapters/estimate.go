@@ -54,10 +54,11 @@ func messageChars(m *llmdv1.Message) int {
 }
 
 // DefaultMaxOutput is the output limit for a caller that named none: the model's
-// own, made smaller where the context window leaves less room. 0 = unknown.
+// own, made smaller where the context window leaves less room. 0 = unknown. A window
+// that is only guessed makes nothing smaller: the prompt may well fit.
 func DefaultMaxOutput(c *llmdv1.Context, m *profile.Model) int32 {
 	window, limit := int64(m.ContextWindow), int64(m.MaxOutput)
-	if window <= 0 || limit <= 0 {
+	if window <= 0 || limit <= 0 || m.WindowGuessed {
 		return m.MaxOutput
 	}
 	input := EstimateTokens(c)

@@ -37,6 +37,28 @@ func TestFitBudget(t *testing.T) {
 	}
 }
 
+// TestDefaultMaxOutput: what is only guessed makes nothing smaller.
+func TestDefaultMaxOutput(t *testing.T) {
+	prompt := func(tokens int) *llmdv1.Context {
+		return &llmdv1.Context{SystemPrompt: strings.Repeat("x", tokens*35/10)}
+	}
+	for name, c := range map[string]struct {
+		prompt int
+		model  profile.Model
+		want   int32
+	}{
+		"room":             {prompt: 1000, model: profile.Model{ContextWindow: 200_000, MaxOutput: 64_000}, want: 64_000},
+		"little room":      {prompt: 180_000, model: profile.Model{ContextWindow: 200_000, MaxOutput: 64_000}, want: 200_000 - 180_000 - 4096},
+		"no room":          {prompt: 300_000, model: profile.Model{ContextWindow: 200_000, MaxOutput: 64_000}, want: 1},
+		"a guessed window": {prompt: 300_000, model: profile.Model{ContextWindow: 128_000, WindowGuessed: true, MaxOutput: 64_000}, want: 64_000},
+		"unknown":          {prompt: 1000, model: profile.Model{ContextWindow: 200_000}},
+	} {
+		if got := DefaultMaxOutput(prompt(c.prompt), &c.model); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}
+
 func TestKeys(t *testing.T) {
 	o := &Options{SessionKey: strings.Repeat("é", 70)}
 	if got := o.CacheKey(64); got != strings.Repeat("é", 64) {

@@ -94,6 +94,9 @@ func (r *request) limit() {
 	switch {
 	case o.MaxOutputTokens > 0:
 		r.maxTokens = o.MaxOutputTokens
+	case r.call.Model.OutputGuessed && o.BudgetTokens > 0:
+		// A guess is no reason to think less than the caller wants.
+		r.maxTokens = max(o.DefaultMaxOutputTokens, o.BudgetTokens+fallbackMaxTokens)
 	case o.DefaultMaxOutputTokens > 0:
 		r.maxTokens = o.DefaultMaxOutputTokens
 	default:

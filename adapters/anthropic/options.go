@@ -16,9 +16,6 @@ const (
 	defaultTemperature = 1.0  // the only temperature beside thinking
 )
 
-// fastModel is the model that has a fast mode.
-const fastModel = "claude-opus-4-6"
-
 // sampling is what is sent of the sampling parameters; nil = not sent.
 type sampling struct {
 	temperature, topP *float64
@@ -37,14 +34,15 @@ func (r *request) decideUnsupported() error {
 	return err
 }
 
-// decideSpeed sets both halves of fast mode, the field and its header, or neither.
+// decideSpeed sets both halves of fast mode, the field and its header, or neither. The
+// newest models need no header, and mind none.
 // https://docs.anthropic.com/en/docs/build-with-claude/fast-mode.
 func (r *request) decideSpeed() error {
 	switch r.call.Generation.GetConfig().GetServiceTier() {
 	case llmdv1.ServiceTier_SERVICE_TIER_FLEX:
 		return adapters.Unsupported("service_tier", "config.service_tier", "the Messages API has no flex tier")
 	case llmdv1.ServiceTier_SERVICE_TIER_FAST:
-		if !hasFastMode(r.call.Model.ID) {
+		if !r.call.Model.Compat.SupportsServiceTier {
 			return adapters.Unsupported("service_tier", "config.service_tier", fmt.Sprintf("model %q has no fast mode", r.call.Model.ID))
 		}
 		r.fast = true
@@ -60,12 +58,6 @@ func (r *request) decideFallbacks() error {
 		r.betas = append(r.betas, betaFallback)
 	}
 	return nil
-}
-
-// hasFastMode looks for the model's name between the ends of the id or dashes, so
-// that "us-claude-opus-4-6-20260101" has it and "claude-opus-4-60" has not.
-func hasFastMode(id string) bool {
-	return strings.Contains("-"+strings.ToLower(id)+"-", "-"+fastModel+"-")
 }
 
 // caches says whether the caller wants any caching.

@@ -93,9 +93,15 @@ func TestEncode(t *testing.T) {
 		want  string // the body
 		says  string // of the adjustments or the reason for no thinking
 	}{
-		"nothing":          {model: llama, want: `{` + hi + `}`},
-		"claude's limit":   {model: sonnet4, with: func(s *setup) { s.m.MaxOutput = 64000 }, want: `{"inferenceConfig":{"maxTokens":64000},` + hi + `}`},
-		"a guessed limit":  {model: sonnet4, with: func(s *setup) { s.m.MaxOutput, s.m.Source = 64000, "default" }, want: `{` + hi + `}`},
+		"nothing":         {model: llama, want: `{` + hi + `}`},
+		"claude's limit":  {model: sonnet4, with: func(s *setup) { s.m.MaxOutput = 64000 }, want: `{"inferenceConfig":{"maxTokens":64000},` + hi + `}`},
+		"a guessed limit": {model: sonnet4, with: func(s *setup) { s.m.MaxOutput, s.m.OutputGuessed = 64000, true }, want: `{` + hi + `}`},
+		"a budget beside it": {
+			model: sonnet4, with: func(s *setup) {
+				s.m.MaxOutput, s.m.OutputGuessed, s.g.Reasoning.BudgetTokens = 64000, true, proto.Int32(20000)
+			},
+			want: `{"inferenceConfig":{"maxTokens":24096},"additionalModelRequestFields":{"thinking":{"type":"enabled","budget_tokens":20000}},` + hi + `}`,
+		},
 		"another's limit":  {model: llama, with: func(s *setup) { s.m.MaxOutput = 8192 }, want: `{` + hi + `}`},
 		"a caller's limit": {model: llama, with: func(s *setup) { s.limit(7) }, want: `{"inferenceConfig":{"maxTokens":7},` + hi + `}`},
 		"sampling": {model: llama, with: func(s *setup) {

@@ -90,7 +90,7 @@ func (r *request) decideCache() error {
 func (r *request) decideLimit() error {
 	o := r.call.Options
 	r.maxTokens = o.MaxOutputTokens
-	if r.maxTokens == 0 && r.traits.family == claude && r.call.Model.Source != "default" {
+	if r.maxTokens == 0 && r.traits.family == claude && !r.call.Model.OutputGuessed {
 		r.maxTokens = o.DefaultMaxOutputTokens
 	}
 	r.effective.MaxOutputTokens = r.maxTokens

@@ -168,6 +168,9 @@ func (r *request) decideBudget() error {
 	}
 	if r.maxTokens == 0 {
 		r.maxTokens = fallbackMaxTokens
+		if b := r.call.Options.BudgetTokens; b > fallbackMaxTokens-adapters.MinBudget {
+			r.maxTokens += b // a guess is no reason to think less than the caller wants
+		}
 		r.effective.MaxOutputTokens = r.maxTokens
 	}
 	budget, note := r.call.Options.Budget(r.maxTokens)

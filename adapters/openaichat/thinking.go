@@ -112,7 +112,7 @@ func (e *encoder) plan(forcedTool bool) (thinking, error) {
 		return t, nil
 	}
 	var note string
-	t.budget, note = adapters.FitBudget(t.budget, cmp.Or(e.opts.MaxOutputTokens, e.call.Model.MaxOutput), explicit)
+	t.budget, note = adapters.FitBudget(t.budget, cmp.Or(e.opts.MaxOutputTokens, e.call.Model.KnownMaxOutput()), explicit)
 	switch {
 	case note == "" || !explicit:
 		// A budget that stands for an effort is no wish of the caller's.

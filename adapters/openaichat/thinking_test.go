@@ -159,12 +159,14 @@ func TestThinkingBudget(t *testing.T) {
 		refused string
 		adjusts int
 		off     bool
+		guessed bool // the model's limit
 	}{
 		"sent":                       {set: field, budget: 3000, want: `enable_thinking=true reasoning_effort="high" thinking_budget=3000`},
 		"small":                      {set: field, budget: 5, want: `enable_thinking=true reasoning_effort="high" thinking_budget=5`},
 		"with an effort":             {set: field, effort: effortLow, budget: 3000, want: `enable_thinking=true reasoning_effort="low" thinking_budget=3000`},
 		"shrunk":                     {set: field, budget: 9000, limit: 4096, want: `max_completion_tokens=4096 enable_thinking=true reasoning_effort="high" thinking_budget=3072`, adjusts: 1},
 		"by the model":               {set: field, budget: 90000, want: `enable_thinking=true reasoning_effort="high" thinking_budget=30976`, adjusts: 1},
+		"by a guess":                 {set: field, budget: 90000, guessed: true, want: `enable_thinking=true reasoning_effort="high" thinking_budget=90000`},
 		"no room":                    {set: field, budget: 9000, limit: 1024, want: `max_completion_tokens=1024 enable_thinking=false`, off: true},
 		"little room":                {set: field, budget: 9000, limit: 1025, want: `max_completion_tokens=1025 enable_thinking=true reasoning_effort="high" thinking_budget=1024`, adjusts: 1},
 		"no room, no off":            {set: func(c *profile.Compat) { c.ThinkingTokenBudgetField = "thinking_budget" }, budget: 9000, limit: 1000, refused: "generation.reasoning.budget_tokens"},
@@ -181,7 +183,7 @@ func TestThinkingBudget(t *testing.T) {
 		"levels: switched on only": {set: format("qwen-chat-template"), effort: effortLow, want: `chat_template_kwargs={"enable_thinking":true,"preserve_thinking":true}`, adjusts: 1},
 	} {
 		m, g := model(), ask()
-		m.Reasoning, m.MaxOutput = true, 32000
+		m.Reasoning, m.MaxOutput, m.OutputGuessed = true, 32000, c.guessed
 		if c.set != nil {
 			c.set(&m.Compat)
 		}

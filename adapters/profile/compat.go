@@ -71,7 +71,8 @@ type Compat struct {
 	SupportsLongCacheRetention bool `yaml:"supports_long_cache_retention"`
 	// PromptCacheKeyMode is "auto", "enabled" or "disabled".
 	PromptCacheKeyMode string `yaml:"prompt_cache_key_mode"`
-	// SupportsServiceTier: "service_tier" is understood.
+	// SupportsServiceTier: "service_tier" is understood; with anthropic-messages: the
+	// model has a fast mode.
 	SupportsServiceTier bool `yaml:"supports_service_tier"`
 	// SupportsVerbosity: "verbosity" is understood.
 	SupportsVerbosity bool `yaml:"supports_verbosity"`

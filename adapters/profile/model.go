@@ -40,6 +40,9 @@ type Model struct {
 	Input []llmdv1.Modality
 	// ContextWindow and MaxOutput are in tokens; 0 = unknown.
 	ContextWindow, MaxOutput int32
+	// WindowGuessed and OutputGuessed: nobody said, and the number is what such models
+	// usually have. It is shown, and relied on only where an API must be told one.
+	WindowGuessed, OutputGuessed bool
 	// Pricing is nil where the price is unknown.
 	Pricing *llmdv1.Pricing
 	// Compat is what the host does otherwise.
@@ -59,6 +62,14 @@ type Host interface {
 // TakesImages says whether images may be sent to the model.
 func (m *Model) TakesImages() bool {
 	return slices.Contains(m.Input, llmdv1.Modality_MODALITY_IMAGE)
+}
+
+// KnownMaxOutput is the most tokens of an answer where somebody said; 0 = unknown.
+func (m *Model) KnownMaxOutput() int32 {
+	if m.OutputGuessed {
+		return 0
+	}
+	return m.MaxOutput
 }
 
 // Name is the model's address: "provider/id".

@@ -254,7 +254,7 @@ providers:
 		t.Errorf("%+v", haiku)
 	}
 	own, _ := resolve(t, changed, "anthropic/claude-own")
-	if own.ContextWindow != 5000 || own.MaxOutput != 32_768 || own.Reasoning || own.Pricing != nil || !own.TakesImages() {
+	if own.ContextWindow != 5000 || own.WindowGuessed || own.MaxOutput != 32_768 || !own.OutputGuessed || own.Reasoning || own.Pricing != nil || !own.TakesImages() {
 		t.Errorf("%+v", own)
 	}
 	if _, ok := changed.Provider("groq"); ok {
@@ -274,6 +274,7 @@ func TestUnlisted(t *testing.T) {
 	want := &profile.Model{
 		ID: "m", Provider: "lab", API: "openai-completions", BaseURL: "http://127.0.0.1:1",
 		Input: []llmdv1.Modality{llmdv1.Modality_MODALITY_TEXT}, ContextWindow: 128_000, MaxOutput: 32_768,
+		WindowGuessed: true, OutputGuessed: true,
 		Compat: profile.Defaults("openai-completions"), Source: "default",
 	}
 	if diff := cmp.Diff(want, m, ignoreHost); diff != "" {

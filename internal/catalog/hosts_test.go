@@ -132,6 +132,14 @@ func TestOtherAPIs(t *testing.T) {
 		{"anthropic-messages", "lab", "http://127.0.0.1:1", "claude-opus-4.6", func(c profile.Compat) bool { return c.ForceAdaptiveThinking && c.SupportsTemperature }},
 		{"anthropic-messages", "lab", "http://127.0.0.1:1", "claude-opus-4-60", func(c profile.Compat) bool { return !c.ForceAdaptiveThinking }},
 		{"anthropic-messages", "lab", "http://127.0.0.1:1", "claude-sonnet-4-5", func(c profile.Compat) bool { return !c.ForceAdaptiveThinking }},
+		{"anthropic-messages", "lab", "http://127.0.0.1:1", "us-Claude-Opus-4-6-20260101", func(c profile.Compat) bool { return c.SupportsServiceTier }},
+		{"anthropic-messages", "anthropic", "http://127.0.0.1:1", "claude-opus-5-5", func(c profile.Compat) bool { return c.SupportsServiceTier }},
+		{"anthropic-messages", "anthropic", "http://127.0.0.1:1", "claude-fable-5-2", func(c profile.Compat) bool { return c.SupportsServiceTier }},
+		{"anthropic-messages", "anthropic", "http://127.0.0.1:1", "claude-fable-5-1", func(c profile.Compat) bool { return !c.SupportsServiceTier }},
+		{"anthropic-messages", "anthropic", "http://127.0.0.1:1", "claude-opus-4-8", func(c profile.Compat) bool { return !c.SupportsServiceTier }},
+		{"anthropic-messages", "anthropic", "http://127.0.0.1:1", "claude-opus-4-60", func(c profile.Compat) bool { return !c.SupportsServiceTier }},
+		{"anthropic-messages", "lab", "http://127.0.0.1:1", "anthropic/claude-opus-4-6", func(c profile.Compat) bool { return !c.SupportsServiceTier }},
+		{"anthropic-messages", "lab", "http://127.0.0.1:1", "anthropic.claude-opus-4-6-v1", func(c profile.Compat) bool { return !c.SupportsServiceTier }},
 		{"bedrock-converse-stream", "lab", "http://127.0.0.1:1", "xx.anthropic.claude-opus-4-8-v1:0", func(c profile.Compat) bool { return c.ForceAdaptiveThinking && !c.SupportsTemperature }},
 		{"bedrock-converse-stream", "lab", "http://127.0.0.1:1", "amazon.nova-pro-v1:0", func(c profile.Compat) bool {
 			return !c.ForceAdaptiveThinking && c.SupportsTemperature && !c.SupportsStrictMode
