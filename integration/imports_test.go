@@ -124,7 +124,7 @@ var importTable = []importRule{
 	{pattern: "internal/near", own: nil},
 	{pattern: "internal/principal", own: nil},
 	{pattern: "internal/stack"},
-	{pattern: "internal/telemetry", own: []string{"adapters/profile"}, others: []string{anything}},
+	{pattern: "internal/telemetry", own: []string{genPkg, "adapters/profile"}, others: []string{anything}},
 
 	// Puts everything together, for the command and for the tests.
 	{pattern: "internal/server", own: []string{genPkg, "service", "interceptors", "internal/*"}, others: []string{anything}},

@@ -1,0 +1,226 @@
+package telemetry
+
+import (
+	"context"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/llmd-dev/llmd/adapters/profile"
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+)
+
+// Which attempt of a response it is.
+const (
+	AttemptFirst    = "first"
+	AttemptRetry    = "retry"
+	AttemptFallback = "fallback"
+)
+
+// Call is a request that is about to go to a provider.
+type Call struct {
+	Model *profile.Model
+	// Nth is AttemptFirst, AttemptRetry or AttemptFallback.
+	Nth        string
+	Generation *llmdv1.Generation
+	Effective  *llmdv1.EffectiveOptions
+}
+
+// Attempt is one request to a provider and its answer: a span, and the metrics of the
+// GenAI conventions. It is used by one goroutine at a time; nil measures nothing.
+type Attempt struct {
+	t     *Telemetry
+	ctx   context.Context //nolint:containedctx // the span's, which ends with it
+	span  trace.Span
+	model *profile.Model
+	nth   string
+	base  []attribute.KeyValue
+	began time.Time
+
+	first, last time.Time // chunks
+	chunks      chunkTally
+	bounds      []float64
+}
+
+// Attempt begins one. The request goes with the context that comes back.
+func (t *Telemetry) Attempt(ctx context.Context, c *Call) (context.Context, *Attempt) {
+	if t == nil {
+		return ctx, nil
+	}
+	m := c.Model
+	op := operation(m.API)
+	base := []attribute.KeyValue{attribute.String(attrOperation, op), attribute.String(attrProviderName, providerName(m.Provider, m.API))}
+	if host, port := address(m.BaseURL); host != "" {
+		base = append(base, attribute.String(attrServerAddress, host), attribute.Int(attrServerPort, port))
+	}
+	a := &Attempt{t: t, model: m, nth: c.Nth, began: time.Now(), bounds: secondBuckets()}
+	ctx, a.span = t.tracer.Start(ctx, op+" "+m.NameOnWire(), trace.WithSpanKind(trace.SpanKindClient), trace.WithTimestamp(a.began),
+		trace.WithAttributes(append(base[:len(base):len(base)], attribute.String(attrRequestModel, m.NameOnWire()), attribute.String(attrProvider, m.Provider), attribute.String(attrAttempt, c.Nth))...))
+	if a.span.IsRecording() {
+		a.span.SetAttributes(asked(t.options.GenAI, c)...)
+	}
+	a.ctx = ctx
+	a.base = append(base, attribute.String(attrRequestModel, t.label(m)))
+	return ctx, a
+}
+
+// asked are a request's parameters, as far as it has them. Nothing of it is content.
+func asked(conventions Conventions, c *Call) []attribute.KeyValue {
+	all := []attribute.KeyValue{attribute.Bool(attrStream, true)}
+	g := c.Generation.GetConfig()
+	if g != nil {
+		if g.Temperature != nil {
+			all = append(all, attribute.Float64(attrTemperature, g.GetTemperature()))
+		}
+		if g.TopP != nil {
+			all = append(all, attribute.Float64(attrTopP, g.GetTopP()))
+		}
+		if g.TopK != nil {
+			all = append(all, attribute.Int(attrTopK, int(g.GetTopK())))
+		}
+		if g.Seed != nil {
+			all = append(all, attribute.Int64(attrSeed, g.GetSeed()))
+		}
+		if len(g.GetStopSequences()) > 0 {
+			all = append(all, attribute.StringSlice(attrStopSequences, g.GetStopSequences()))
+		}
+		if g.GetOutputJsonSchema() != "" {
+			all = append(all, attribute.String(attrOutputType, "json"))
+		}
+	}
+	if n := c.Effective.GetMaxOutputTokens(); n > 0 {
+		all = append(all, attribute.Int(attrMaxTokens, int(n)))
+	}
+	if e := c.Effective.GetReasoningEffort(); e != llmdv1.ReasoningEffort_REASONING_EFFORT_UNSPECIFIED && conventions.v01() {
+		all = append(all, attribute.String(attrReasoningLevel, word(e.String(), "REASONING_EFFORT_")))
+	}
+	if id := c.Generation.GetConversationId(); id != "" {
+		all = append(all, attribute.String(attrConversation, id))
+	}
+	return all
+}
+
+// Chunk is told when a part of the answer came.
+func (a *Attempt) Chunk(at time.Time) {
+	if a == nil {
+		return
+	}
+	if a.first.IsZero() {
+		a.first = at
+	} else {
+		a.chunks.add(at.Sub(a.last).Seconds(), a.bounds)
+	}
+	a.last = at
+}
+
+// End is told how it ended: with the message, as far as there is one, and the reason
+// why it failed, in the words of docs/errors.md. asked: it was aborted at the caller's
+// own wish, which is no failure.
+func (a *Attempt) End(m *llmdv1.AssistantMessage, reason string, asked bool) {
+	if a == nil {
+		return
+	}
+	failed := reason
+	if asked {
+		failed = ""
+	}
+	ended := time.Now()
+	a.endSpan(m, reason, failed, ended)
+	a.measure(m, failed, ended)
+	own := []attribute.KeyValue{attribute.String(attrProvider, a.model.Provider)}
+	if isCredentials(failed) {
+		a.t.count(a.ctx, nameCredentials, 1, own...)
+	}
+	own = append(own, attribute.String(attrRequestModel, a.t.label(a.model)), attribute.String(attrAttempt, a.nth))
+	if failed != "" {
+		own = append(own, attribute.String(attrErrorType, failed))
+	}
+	a.t.count(a.ctx, nameAttempts, 1, own...)
+}
+
+func isCredentials(reason string) bool { return reason == "PROVIDER_CREDENTIALS_INVALID" }
+
+func (a *Attempt) endSpan(m *llmdv1.AssistantMessage, reason, failed string, ended time.Time) {
+	defer a.span.End(trace.WithTimestamp(ended))
+	if !a.span.IsRecording() {
+		return
+	}
+	if failed != "" {
+		// Its words are the provider's: the reason is all that may be told.
+		a.span.SetStatus(codes.Error, "")
+		a.span.SetAttributes(attribute.String(attrErrorType, failed))
+	}
+	if !a.first.IsZero() {
+		a.span.SetAttributes(attribute.Float64(attrTimeToFirst, a.first.Sub(a.began).Seconds()))
+	}
+	if m == nil {
+		if reason != "" {
+			a.span.SetAttributes(attribute.StringSlice(attrFinishReasons, []string{finishError}))
+		}
+		return
+	}
+	a.span.SetAttributes(attribute.StringSlice(attrFinishReasons, []string{finishReason(m)}), attribute.String(attrStopReason, stopReason(m)))
+	for name, value := range map[string]string{attrResponseID: m.GetProviderResponseId(), attrResponseModel: m.GetResponseModel()} {
+		if value != "" {
+			a.span.SetAttributes(attribute.String(name, value))
+		}
+	}
+	a.spanUsage(m.GetUsage())
+}
+
+func (a *Attempt) spanUsage(u *llmdv1.Usage) {
+	if u == nil || u.GetEstimated() {
+		return
+	}
+	a.span.SetAttributes(attribute.Int64(attrInputTokens, inputTokens(u)), attribute.Int(attrOutputTokens, int(u.GetOutputTokens())))
+	if n := int(u.GetCacheReadTokens()); n > 0 {
+		a.span.SetAttributes(attribute.Int(attrCacheRead, n))
+	}
+	if n := int(u.GetCacheWriteTokens()); n > 0 {
+		if a.t.options.GenAI.v01() {
+			a.span.SetAttributes(attribute.Int(attrCacheWrite, n))
+		}
+		if a.t.options.GenAI.v141() {
+			a.span.SetAttributes(attribute.Int(attrCacheCreation, n))
+		}
+	}
+	if u.ReasoningTokens != nil {
+		a.span.SetAttributes(attribute.Int(attrReasoningTokens, int(u.GetReasoningTokens())))
+	}
+}
+
+// inputTokens are all of them: llmd's own count leaves those of the cache out.
+func inputTokens(u *llmdv1.Usage) int64 {
+	return int64(u.GetInputTokens()) + int64(u.GetCacheReadTokens()) + int64(u.GetCacheWriteTokens())
+}
+
+func (a *Attempt) measure(m *llmdv1.AssistantMessage, failed string, ended time.Time) {
+	labels := a.base
+	if model := m.GetResponseModel(); model != "" {
+		labels = append(labels[:len(labels):len(labels)], attribute.String(attrResponseModel, a.t.seen.label(a.model, model)))
+	}
+	plain := attribute.NewSet(labels...)
+	with := metric.WithAttributeSet(plain)
+	failing := with
+	if failed != "" {
+		failing = metric.WithAttributeSet(attribute.NewSet(append(labels[:len(labels):len(labels)], attribute.String(attrErrorType, failed))...))
+	}
+	a.record(ended.Sub(a.began).Seconds(), failing, metricDuration, metricDuration141)
+	if !a.first.IsZero() {
+		a.record(a.first.Sub(a.began).Seconds(), with, metricTimeToFirst, metricTimeToFirst141)
+	}
+	a.t.chunks.merge(plain, &a.chunks)
+	a.measureUsage(labels, m.GetUsage())
+}
+
+// record records seconds in those of the metrics that there are.
+func (a *Attempt) record(seconds float64, labels metric.MeasurementOption, names ...string) {
+	for _, name := range names {
+		if h := a.t.genai.histograms[name]; h != nil {
+			h.Record(a.ctx, seconds, labels)
+		}
+	}
+}
