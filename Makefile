@@ -1,7 +1,7 @@
 # Every target but catalogue is one step of .ci/run, so that what passes here
 # passes there. `make` alone builds; `make ci` is the whole run.
 
-.PHONY: build test race lint fmt generate check-generate proto descriptor api stubs clients fuzz bench catalogue ci
+.PHONY: build test race lint fmt generate check-generate proto descriptor api licences stubs clients release fuzz bench catalogue ci
 
 build:
 	.ci/run build
@@ -39,6 +39,10 @@ descriptor:
 api:
 	.ci/run api
 
+# docs/dependencies.md, from the modules themselves. Run it when go.mod has changed.
+licences:
+	.ci/run licences
+
 # The stubs of every language, into dist/stubs: see docs/clients.md.
 stubs:
 	.ci/run stubs
@@ -47,6 +51,10 @@ stubs:
 # the checkout: the first time takes minutes and needs the network.
 clients:
 	.ci/run clients
+
+# What a release consists of, into dist/release: see docs/releasing.md.
+release:
+	.ci/run release
 
 # Ten seconds for each fuzz target; FUZZTIME=1m for more.
 fuzz:

@@ -4,7 +4,10 @@ go 1.26.7
 
 tool github.com/bufbuild/buf/cmd/buf
 
-require google.golang.org/protobuf v1.36.13-0.20261016172727-e9ee2a76ab8e
+require (
+	github.com/google/licensecheck v0.3.1
+	google.golang.org/protobuf v1.36.13-0.20261016172727-e9ee2a76ab8e
+)
 
 require (
 	buf.build/gen/go/bufbuild/bufplugin/protocolbuffers/go v1.36.12-20261002170247-538130002972.2 // indirect
