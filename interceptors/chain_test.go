@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+	"github.com/llmd-dev/llmd/internal/stack"
 )
 
 const secret = "the-words-of-a-prompt"
@@ -34,11 +35,15 @@ func act(model string) error {
 		panic(secret)
 	case "panic with an error":
 		panic(errors.New(secret))
+	case "panic aside":
+		stack.Aside(panics)
 	case "fail":
 		return status.Error(codes.Unavailable, "the provider said: "+secret)
 	}
 	return nil
 }
+
+func panics() { panic([]string{secret}) }
 
 func (clumsy) Complete(_ context.Context, r *llmdv1.CompleteRequest) (*llmdv1.CompleteResponse, error) {
 	return &llmdv1.CompleteResponse{}, act(r.GetGeneration().GetModel())
@@ -111,7 +116,7 @@ func TestPanics(t *testing.T) {
 			t.Errorf("%s: pushback %v", what, p)
 		}
 	}
-	for _, model := range []string{"panic", "panic with an error"} {
+	for _, model := range []string{"panic", "panic with an error", "panic aside"} {
 		g := &llmdv1.Generation{Model: model, Context: &llmdv1.Context{SystemPrompt: secret}}
 		var trailer metadata.MD
 		_, err := c.Complete(ctx, &llmdv1.CompleteRequest{Generation: g}, grpc.Trailer(&trailer))
@@ -129,7 +134,7 @@ func TestPanics(t *testing.T) {
 	if strings.Contains(text, secret) {
 		t.Errorf("the log tells: %s", text)
 	}
-	for _, want := range []string{"type=string", "type=*errors.errorString", "chain_test.go"} {
+	for _, want := range []string{"type=string", "type=*errors.errorString", "chain_test.go", "type=[]string", "interceptors.panics"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the log does not say %s: %s", want, text)
 		}

@@ -12,6 +12,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"github.com/llmd-dev/llmd/internal/stack"
 )
 
 // recovered answers for a handler that panicked: INTERNAL, and no word of the
@@ -19,10 +21,13 @@ import (
 // the value may hold a prompt.
 func recovered(l *slog.Logger) recovery.RecoveryHandlerFuncContext {
 	return func(ctx context.Context, p any) error {
-		stack := make([]byte, 8<<10)
-		stack = stack[:runtime.Stack(stack, false)]
+		trace := make([]byte, 8<<10)
+		trace = trace[:runtime.Stack(trace, false)]
+		if aside, ok := p.(*stack.Panic); ok { // the place is on another stack
+			p, trace = aside.Value, aside.Stack
+		}
 		_ = grpc.SetTrailer(ctx, metadata.Pairs("grpc-retry-pushback-ms", "-1")) // fails only outside of a call
-		l.ErrorContext(ctx, "handler panicked", "type", fmt.Sprintf("%T", p), "stack", string(stack))
+		l.ErrorContext(ctx, "handler panicked", "type", fmt.Sprintf("%T", p), "stack", string(trace))
 		s, err := status.New(codes.Internal, "internal error").WithDetails(&errdetails.ErrorInfo{Reason: "INTERNAL", Domain: "llmd.dev"})
 		if err != nil {
 			return status.Error(codes.Internal, "internal error")

@@ -52,7 +52,7 @@ func unmarshalLarge(data mem.BufferSlice, m proto.Message, least uint64) error {
 	r := data.Reader()
 	defer func() { _ = r.Close() }()
 	proto.Reset(m)
-	return (&largeReader{in: r, least: least}).message(m.ProtoReflect(), data.Len())
+	return (&largeReader{in: r, least: least}).message(m.ProtoReflect(), data.Len(), protowire.DefaultRecursionLimit)
 }
 
 // largeReader reads a message from its frames.
@@ -61,60 +61,53 @@ type largeReader struct {
 	least uint64
 }
 
-var errWire = errors.New("server: cannot parse a message of Protocol Buffers")
+var (
+	errWire  = errors.New("server: cannot parse a message of Protocol Buffers")
+	errDepth = errors.New("server: too many messages within messages")
+)
 
-// message reads n bytes into m. Large messages in it are read in the same way, large
-// bytes are copied once, and runs of other fields are left to the parser: it merges
-// them into what is there, which is what a sequence of fields means.
-func (r *largeReader) message(m protoreflect.Message, n int) error {
+// message reads n bytes into m, which may be so many messages deep. Large messages in
+// it are read in the same way, large bytes are copied once, and runs of other fields
+// are left to the parser: it merges them into what is there, which is what a sequence
+// of fields means.
+func (r *largeReader) message(m protoreflect.Message, n, depth int) error {
+	if depth <= 0 {
+		return errDepth
+	}
 	var run []byte
 	fields := m.Descriptor().Fields()
 	for n > 0 {
-		tag, size, err := r.varint()
-		if n -= size; err != nil {
+		begun := len(run)
+		number, length, err := r.head(&run, n)
+		if err != nil {
 			return err
 		}
-		number, kind := protowire.DecodeTag(tag)
-		if kind != protowire.BytesType {
-			run = protowire.AppendVarint(run, tag)
-			if run, size, err = r.scalar(run, kind); err != nil {
-				return err
-			}
-			n -= size
-			continue
-		}
-		length, size, err := r.varint()
-		if n -= size; err != nil || length > uint64(max(n, 0)) {
+		if n -= len(run) - begun + length; n < 0 {
 			return errWire
 		}
-		n -= int(length)
 		field := fields.ByNumber(number)
-		if length < r.least || field == nil || !readsAlone(field) {
-			run = protowire.AppendVarint(protowire.AppendVarint(run, tag), length)
-			if run, err = r.bytes(run, int(length)); err != nil {
+		if uint64(length) < r.least || field == nil || !readsAlone(field) {
+			if run, err = r.bytes(run, length); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := merge(m, run); err != nil {
+		if err := merge(m, run[:begun], depth); err != nil {
 			return err
 		}
 		run = run[:0]
-		if err := r.large(m, field, int(length)); err != nil {
+		if err := r.large(m, field, length, depth); err != nil {
 			return err
 		}
 	}
-	if n < 0 {
-		return errWire
-	}
-	return merge(m, run)
+	return merge(m, run, depth)
 }
 
-func merge(m protoreflect.Message, run []byte) error {
+func merge(m protoreflect.Message, run []byte, depth int) error {
 	if len(run) == 0 {
 		return nil
 	}
-	return proto.UnmarshalOptions{Merge: true}.Unmarshal(run, m.Interface())
+	return proto.UnmarshalOptions{Merge: true, RecursionLimit: depth}.Unmarshal(run, m.Interface())
 }
 
 // readsAlone: a large value of the field is worth more than the parser's copy.
@@ -123,7 +116,7 @@ func readsAlone(f protoreflect.FieldDescriptor) bool {
 }
 
 // large reads one large value.
-func (r *largeReader) large(m protoreflect.Message, f protoreflect.FieldDescriptor, n int) error {
+func (r *largeReader) large(m protoreflect.Message, f protoreflect.FieldDescriptor, n, depth int) error {
 	switch {
 	case f.Kind() == protoreflect.BytesKind:
 		b, err := r.bytes(make([]byte, 0, n), n)
@@ -132,9 +125,9 @@ func (r *largeReader) large(m protoreflect.Message, f protoreflect.FieldDescript
 		}
 		return err
 	case f.IsList():
-		return r.message(m.Mutable(f).List().AppendMutable().Message(), n)
+		return r.message(m.Mutable(f).List().AppendMutable().Message(), n, depth-1)
 	}
-	return r.message(m.Mutable(f).Message(), n)
+	return r.message(m.Mutable(f).Message(), n, depth-1)
 }
 
 // bytes appends the next n bytes to dst.
@@ -150,41 +143,52 @@ func (r *largeReader) bytes(dst []byte, n int) ([]byte, error) {
 	return dst, nil
 }
 
-// scalar appends the next value of a fixed kind. Groups are not of this contract.
-func (r *largeReader) scalar(dst []byte, kind protowire.Type) ([]byte, int, error) {
-	size := 0
-	switch kind {
-	case protowire.VarintType:
-		v, n, err := r.varint()
-		return protowire.AppendVarint(dst, v), n, err
-	case protowire.Fixed32Type:
-		size = 4
-	case protowire.Fixed64Type:
-		size = 8
-	case protowire.BytesType, protowire.StartGroupType, protowire.EndGroupType:
-		return nil, 0, errWire
-	default:
-		return nil, 0, errWire
+// head appends the next field to run, but for the bytes that it ends with: so many of
+// what has a length, none of a number. n bytes of the message are left. From what this
+// contract does not have (groups, unknown kinds) on, all of them go to the parser.
+func (r *largeReader) head(run *[]byte, n int) (number protowire.Number, length int, err error) {
+	begun := len(*run)
+	tag, err := r.varint(run)
+	if err != nil {
+		return 0, 0, err
 	}
-	dst, err := r.bytes(dst, size)
-	return dst, size, err
-}
-
-// varint reads a number and says how many bytes it took.
-func (r *largeReader) varint() (uint64, int, error) {
-	var buf [10]byte
-	for i := range buf {
-		b, err := r.in.ReadByte()
-		if err != nil {
+	number, kind := protowire.DecodeTag(tag)
+	switch kind {
+	case protowire.BytesType:
+		size, err := r.varint(run)
+		if err != nil || size > uint64(n) {
 			return 0, 0, errWire
 		}
-		if buf[i] = b; b < 0x80 {
-			v, n := protowire.ConsumeVarint(buf[:i+1])
+		return number, int(size), nil
+	case protowire.VarintType:
+		_, err = r.varint(run)
+	case protowire.Fixed32Type:
+		*run, err = r.bytes(*run, 4)
+	case protowire.Fixed64Type:
+		*run, err = r.bytes(*run, 8)
+	case protowire.StartGroupType, protowire.EndGroupType:
+		fallthrough
+	default:
+		*run, err = r.bytes(*run, max(n-(len(*run)-begun), 0))
+	}
+	return 0, 0, err
+}
+
+// varint reads a number and appends it to run as it was written.
+func (r *largeReader) varint(run *[]byte) (uint64, error) {
+	for begun := len(*run); len(*run) < begun+10; {
+		b, err := r.in.ReadByte()
+		if err != nil {
+			return 0, errWire
+		}
+		*run = append(*run, b)
+		if b < 0x80 {
+			v, n := protowire.ConsumeVarint((*run)[begun:])
 			if n < 0 {
-				return 0, 0, errWire
+				return 0, errWire
 			}
-			return v, n, nil
+			return v, nil
 		}
 	}
-	return 0, 0, errWire
+	return 0, errWire
 }

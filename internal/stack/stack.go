@@ -7,21 +7,42 @@
 // an eighth of the processor time of a short one.
 package stack
 
+import (
+	"runtime"
+	"runtime/debug"
+)
+
+// Panic is what a panic of f in [Aside] is on the caller's side. Its words are of the
+// stack alone: the value may hold what somebody said.
+type Panic struct {
+	Value any
+	// Stack is where it was, as debug.Stack writes it.
+	Stack []byte
+}
+
 // Aside calls f on a goroutine of its own, whose stack goes when f returns, and waits
 // for it: for what goes deep at the beginning of a goroutine that will wait long. A
-// panic of f is Aside's, though without f's stack trace.
+// panic of f is Aside's, as a *[Panic].
 func Aside(f func()) {
-	var panicked any
-	done := make(chan struct{})
+	var panicked *Panic
+	ended, done := false, make(chan struct{})
 	go func() {
 		defer close(done)
-		defer func() { panicked = recover() }()
+		defer func() {
+			if v := recover(); v != nil {
+				panicked = &Panic{Value: v, Stack: debug.Stack()}
+			}
+		}()
 		Grow()
 		f()
+		ended = true
 	}()
 	<-done
-	if panicked != nil {
+	switch {
+	case panicked != nil:
 		panic(panicked)
+	case !ended:
+		runtime.Goexit() // as f did
 	}
 }
 

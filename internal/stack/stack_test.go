@@ -1,6 +1,10 @@
 package stack
 
-import "testing"
+import (
+	"runtime"
+	"strings"
+	"testing"
+)
 
 func TestAside(t *testing.T) {
 	done := false
@@ -9,12 +13,28 @@ func TestAside(t *testing.T) {
 		t.Error("Aside did not wait")
 	}
 	defer func() {
-		if v := recover(); v != "fault" {
-			t.Errorf("recovered %v", v)
+		p, ok := recover().(*Panic)
+		if !ok || p.Value != "fault" || !strings.Contains(string(p.Stack), "stack.faulty") {
+			t.Errorf("recovered %v", p)
 		}
 	}()
-	Aside(func() { panic("fault") })
+	Aside(faulty)
 	t.Error("the panic was lost")
+}
+
+func faulty() { panic("fault") }
+
+// TestAsideGoexit: a test that fails aside ends, as anywhere else.
+func TestAsideGoexit(t *testing.T) {
+	over := make(chan bool)
+	go func() {
+		defer close(over)
+		Aside(runtime.Goexit)
+		over <- true
+	}()
+	if <-over {
+		t.Error("Aside returned as if all had been done")
+	}
 }
 
 // deep goes as deep as planning a request does.
