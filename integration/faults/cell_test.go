@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -21,7 +22,11 @@ func long() bool { return os.Getenv("LLMD_LONG") != "" }
 func hosts(p *Player, wires []*Wire) []*harness.Host {
 	var out []*harness.Host
 	for _, w := range wires {
-		out = append(out, &harness.Host{ID: "p-" + w.API, API: w.API, Base: p.URL + w.Base, Models: []harness.Model{{ID: "m", Reasoning: true}}})
+		h := &harness.Host{ID: "p-" + w.API, API: w.API, Base: p.URL + w.Base, Models: []harness.Model{{ID: "m", Reasoning: true}}}
+		if p.CAFile != "" {
+			h.More = fmt.Sprintf("    ca_file: %q\n", p.CAFile)
+		}
+		out = append(out, h)
 	}
 	return out
 }

@@ -4,8 +4,10 @@
 //	wire.go          an answer as frames, and what each frame adds to it
 //	wire_*.go        the frames of each wire API, in our own words
 //	player.go        a provider on a raw socket: exact bytes, exact faults
+//	player_http2.go  the same over TLS and HTTP/2, frame by frame
 //	cell_test.go     one fault in one phase of one answer, and how it must end
-//	matrix_test.go   wire APIs x faults x phases
+//	matrix_test.go   wire APIs x faults x phases, over HTTP/1.1 and HTTP/2
+//	http2_*_test.go  what only HTTP/2 has, and streams that share a connection
 //	load_test.go     many streams with random faults at once
 //	retry_test.go    retries and fallbacks through sockets
 //	slow_test.go     readers that stop

@@ -81,12 +81,20 @@ func openFiles() int {
 	return len(list)
 }
 
-// TestMatrix: each wire API x each fault x each phase.
+// TestMatrix: each wire API x each fault x each phase, over HTTP/1.1 and HTTP/2.
 func TestMatrix(t *testing.T) {
 	wires := spoken(t)
-	p := NewPlayer(t)
+	t.Run("HTTP1", func(t *testing.T) { matrix(t, wires, NewPlayer(t), providerFaults()) })
+	t.Run("HTTP2", func(t *testing.T) { matrix(t, wires, NewHTTP2Player(t), http2Faults()) })
+}
+
+func matrix(t *testing.T, wires []*Wire, p *Player, faults []*providerFault) {
+	t.Helper()
 	l := harness.Start(t, "", hosts(p, wires)...)
 	b := &board{cells: map[string][2]int{}}
+	for _, f := range faults {
+		b.faults = append(b.faults, f.name)
+	}
 	rounds := 1
 	if long() {
 		rounds = 30
@@ -94,7 +102,7 @@ func TestMatrix(t *testing.T) {
 	runtime.GC()
 	var before, goroutines, files int
 	for n := range rounds {
-		round(t, l, p, wires, b, n)
+		round(t, l, p, wires, b, faults, n)
 		if n == 0 { // by now all that is made once is made
 			before, goroutines, files = settled(), runtime.NumGoroutine(), openFiles()
 		}
@@ -124,9 +132,10 @@ func settled() int {
 }
 
 // round runs every cell once, many at a time.
-func round(t *testing.T, l *harness.LLMD, p *Player, wires []*Wire, b *board, n int) {
+func round(t *testing.T, l *harness.LLMD, p *Player, wires []*Wire, b *board, faults []*providerFault, n int) {
 	t.Helper()
 	var wg sync.WaitGroup
+	var alone []func() // what strikes a whole connection must not strike others' streams
 	slots := make(chan struct{}, 48)
 	run := func(f func()) {
 		slots <- struct{}{}
@@ -144,7 +153,7 @@ func round(t *testing.T, l *harness.LLMD, p *Player, wires []*Wire, b *board, n 
 				})
 			}
 		}
-		for _, f := range providerFaults() {
+		for _, f := range faults {
 			if f.not != nil && f.not(w) {
 				continue
 			}
@@ -153,11 +162,19 @@ func round(t *testing.T, l *harness.LLMD, p *Player, wires []*Wire, b *board, n 
 				where = where[:1]
 			}
 			for _, phase := range where {
-				run(func() { b.note(f.name, phase, newTrial(t, l, p, w, phase, f.name, n).provider(f), 0) })
+				cell := func() { b.note(f.name, phase, newTrial(t, l, p, w, phase, f.name, n).provider(f), 0) }
+				if f.connection {
+					alone = append(alone, cell)
+					continue
+				}
+				run(cell)
 			}
 		}
 	}
 	wg.Wait()
+	for _, cell := range alone {
+		cell()
+	}
 }
 
 // TestShutdownMatrix: a server that stops gives every stream, in whatever phase, its

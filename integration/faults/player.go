@@ -19,10 +19,16 @@ import (
 // stands in the request.
 type Player struct {
 	URL string
+	// CAFile has the authority of an https URL.
+	CAFile string
+	// Connections is how many HTTP/2 connections there were.
+	Connections atomic.Int64
 
 	listener net.Listener
-	scripts  sync.Map
-	next     atomic.Int64
+	// speak serves a connection: HTTP/1.1 or HTTP/2.
+	speak   func(net.Conn)
+	scripts sync.Map
+	next    atomic.Int64
 
 	mu    sync.Mutex
 	conns map[net.Conn]bool
@@ -57,11 +63,23 @@ func (s *Script) Open() { s.open.Do(func() { close(s.gate) }) }
 // NewPlayer starts a provider that ends with the test.
 func NewPlayer(t testing.TB) *Player {
 	t.Helper()
+	p := &Player{}
+	p.speak = p.serve
+	p.start(t, "http", listen(t))
+	return p
+}
+
+func listen(t testing.TB) net.Listener {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Player{URL: "http://" + l.Addr().String(), listener: l, conns: map[net.Conn]bool{}}
+	return l
+}
+
+func (p *Player) start(t testing.TB, scheme string, l net.Listener) {
+	p.URL, p.listener, p.conns = scheme+"://"+l.Addr().String(), l, map[net.Conn]bool{}
 	p.wg.Go(p.accept)
 	t.Cleanup(func() {
 		_ = l.Close()
@@ -73,7 +91,6 @@ func NewPlayer(t testing.TB) *Player {
 		p.mu.Unlock()
 		p.wg.Wait()
 	})
-	return p
 }
 
 // Add registers a script.
@@ -102,20 +119,28 @@ func (p *Player) accept() {
 			return
 		}
 		p.conns[c] = true
-		p.wg.Go(func() { p.serve(c) })
+		p.wg.Go(func() {
+			p.speak(c)
+			_ = c.Close()
+			p.mu.Lock()
+			delete(p.conns, c)
+			p.mu.Unlock()
+		})
 		p.mu.Unlock()
 	}
 }
 
 var keyPattern = regexp.MustCompile(`faultkey\d{8}x`)
 
+// script finds the script of a request by its body.
+func (p *Player) script(body []byte) *Script {
+	v, _ := p.scripts.Load(string(keyPattern.Find(body)))
+	s, _ := v.(*Script)
+	return s
+}
+
+// serve speaks HTTP/1.1.
 func (p *Player) serve(c net.Conn) {
-	defer func() {
-		_ = c.Close()
-		p.mu.Lock()
-		delete(p.conns, c)
-		p.mu.Unlock()
-	}()
 	in := bufio.NewReader(c)
 	for {
 		req, err := http.ReadRequest(in)
@@ -126,21 +151,17 @@ func (p *Player) serve(c net.Conn) {
 		if err != nil {
 			return
 		}
-		v, _ := p.scripts.Load(string(keyPattern.Find(text)))
-		s, ok := v.(*Script)
-		if !ok {
+		s := p.script(text)
+		if s == nil {
 			_, _ = io.WriteString(c, "HTTP/1.1 418 No such script\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
 			return
 		}
-		n := s.Requests.Add(1)
-		e := &Exchange{Script: s, Number: int(n), Request: req, conn: c, gone: make(chan struct{})}
+		e := newExchange(s, &plainLine{conn: c})
 		idle := make(chan struct{})
 		go func() {
 			defer close(idle)
 			if _, err := in.Peek(1); err != nil {
-				at := time.Now()
-				close(e.gone)
-				s.gone.Do(func() { s.GoneAt = at; close(s.Gone) })
+				e.left()
 			}
 		}()
 		if !s.Play(e) {
@@ -152,36 +173,53 @@ func (p *Player) serve(c net.Conn) {
 	}
 }
 
+// line carries one exchange.
+type line interface {
+	// head sends the status and the headers, each "Name: value".
+	head(status int, header []string)
+	// piece sends a piece of the body.
+	piece(b []byte) error
+	// end ends the body as it should end, reset ends the exchange as it should not.
+	end()
+	reset()
+}
+
 // Exchange is one request and the answer to it.
 type Exchange struct {
 	Script *Script
 	// Number counts the script's requests from 1.
-	Number  int
-	Request *http.Request
+	Number int
 
-	conn    net.Conn
-	gone    chan struct{}
-	zip     *gzip.Writer
-	chunked chunkWriter
+	line line
+	gone chan struct{}
+	zip  *gzip.Writer
 }
 
-// Head sends the status and the headers of an answer in chunks.
+func newExchange(s *Script, l line) *Exchange {
+	return &Exchange{Script: s, Number: int(s.Requests.Add(1)), line: l, gone: make(chan struct{})}
+}
+
+// left: llmd has closed its side.
+func (e *Exchange) left() {
+	at := time.Now()
+	close(e.gone)
+	e.Script.gone.Do(func() { e.Script.GoneAt = at; close(e.Script.Gone) })
+}
+
+// Head sends the status and the headers of an answer whose body comes in pieces.
 func (e *Exchange) Head(status int, header ...string) {
-	var b strings.Builder
-	fmt.Fprintf(&b, "HTTP/1.1 %d %s\r\nTransfer-Encoding: chunked\r\nX-Request-Id: req-%s\r\n", status, http.StatusText(status), e.Script.key)
-	for _, h := range header {
-		b.WriteString(h + "\r\n")
-	}
-	b.WriteString("\r\n")
-	e.Raw([]byte(b.String()))
-	e.chunked = chunkWriter{e.conn}
+	e.line.head(status, append(header, "X-Request-Id: req-"+e.Script.key))
 }
 
 // Gzip compresses what is sent from now on.
-func (e *Exchange) Gzip() { e.zip = gzip.NewWriter(e.chunked) }
+func (e *Exchange) Gzip() { e.zip = gzip.NewWriter(pieceWriter{e.line}) }
 
-// Raw sends bytes outside of any chunk.
-func (e *Exchange) Raw(b []byte) { _, _ = e.conn.Write(b) }
+// Raw sends bytes outside of any HTTP.
+func (e *Exchange) Raw(b []byte) {
+	if p, ok := e.line.(*plainLine); ok {
+		_, _ = p.conn.Write(b)
+	}
+}
 
 // Send sends a piece of the body. It says whether llmd still listens.
 func (e *Exchange) Send(b []byte) bool {
@@ -189,8 +227,7 @@ func (e *Exchange) Send(b []byte) bool {
 		return true
 	}
 	if e.zip == nil {
-		_, err := e.chunked.Write(b)
-		return err == nil
+		return e.line.piece(b) == nil
 	}
 	if _, err := e.zip.Write(b); err != nil {
 		return false
@@ -212,15 +249,18 @@ func (e *Exchange) End() bool {
 	if e.zip != nil {
 		_ = e.zip.Close()
 	}
-	e.Raw([]byte("0\r\n\r\n"))
+	return e.Cut()
+}
+
+// Cut ends the body, but not what is compressed in it.
+func (e *Exchange) Cut() bool {
+	e.line.end()
 	return true
 }
 
-// Reset closes the connection with RST.
+// Reset ends the exchange with RST: of the connection, or of the HTTP/2 stream.
 func (e *Exchange) Reset() bool {
-	if c, ok := e.conn.(*net.TCPConn); ok {
-		_ = c.SetLinger(0)
-	}
+	e.line.reset()
 	return false
 }
 
@@ -256,14 +296,35 @@ func (e *Exchange) Pause(d time.Duration) bool {
 	}
 }
 
-// chunkWriter writes each piece as one chunk in one write.
-type chunkWriter struct{ net.Conn }
+// pieceWriter writes each piece in one.
+type pieceWriter struct{ line }
 
-func (w chunkWriter) Write(b []byte) (int, error) {
-	out := fmt.Appendf(nil, "%x\r\n", len(b))
-	out = append(append(out, b...), '\r', '\n')
-	if _, err := w.Conn.Write(out); err != nil {
+func (w pieceWriter) Write(b []byte) (int, error) {
+	if err := w.piece(b); err != nil {
 		return 0, err
 	}
 	return len(b), nil
+}
+
+// plainLine is HTTP/1.1 with a body in chunks.
+type plainLine struct{ conn net.Conn }
+
+func (l *plainLine) head(status int, header []string) {
+	head := fmt.Sprintf("HTTP/1.1 %d %s\r\nTransfer-Encoding: chunked\r\n%s\r\n\r\n", status, http.StatusText(status), strings.Join(header, "\r\n"))
+	_, _ = io.WriteString(l.conn, head)
+}
+
+// piece writes one chunk in one write.
+func (l *plainLine) piece(b []byte) error {
+	out := fmt.Appendf(nil, "%x\r\n", len(b))
+	_, err := l.conn.Write(append(append(out, b...), '\r', '\n'))
+	return err
+}
+
+func (l *plainLine) end() { _, _ = io.WriteString(l.conn, "0\r\n\r\n") }
+
+func (l *plainLine) reset() {
+	if c, ok := l.conn.(*net.TCPConn); ok {
+		_ = c.SetLinger(0)
+	}
 }

@@ -55,6 +55,8 @@ type want struct {
 	last    string // done, error, aborted
 	code    codes.Code
 	reasons []string
+	// requests is how many went to the provider; 0 = one.
+	requests int32
 }
 
 var (
@@ -93,6 +95,8 @@ type providerFault struct {
 	gone bool
 	// heavy ones run in one phase only in the short form.
 	heavy bool
+	// connection: over HTTP/2 it strikes other streams too.
+	connection bool
 }
 
 var (
@@ -137,7 +141,7 @@ func endings() []*providerFault {
 			},
 		},
 		{
-			name: "connection closed", where: all,
+			name: "connection closed", where: all, connection: true,
 			do: func(*Exchange, *Wire, Phase, []Frame) bool { return false },
 			want: func(p Phase) want {
 				if p == beforeHeaders {
@@ -311,8 +315,7 @@ func oddities() []*providerFault {
 		{
 			name: "gzip cut", where: inBody, head: zipped,
 			do: func(e *Exchange, _ *Wire, _ Phase, _ []Frame) bool {
-				e.Raw([]byte("0\r\n\r\n")) // the body ends well, the compressed stream in it does not
-				return true
+				return e.Cut() // the body ends well, the compressed stream in it does not
 			},
 			want: func(p Phase) want { return broken(p, truncated, truncated) },
 		},

@@ -3,7 +3,6 @@ package faults
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -233,14 +232,14 @@ func TestSignals(t *testing.T) {
 	p := NewPlayer(t)
 	start := func(t *testing.T, drain string) (*exec.Cmd, *grpc.ClientConn) {
 		t.Helper()
-		dir := t.TempDir()
-		free, err := net.Listen("tcp", "127.0.0.1:0")
+		dir, err := os.MkdirTemp("", "llmd") // a socket's path may have 107 bytes
 		if err != nil {
 			t.Fatal(err)
 		}
-		addr := free.Addr().String()
-		_ = free.Close()
-		text := fmt.Sprintf("server:\n  listen: tcp://%s\n  drain_timeout: %s\n  instance: signals\nproviders:\n  - id: p-openai-completions\n    api: openai-completions\n    base_url: %s/v1\n    api_key: none\n    models: [{id: m, reasoning: true}]\n", addr, drain, p.URL)
+		t.Cleanup(func() { _ = os.RemoveAll(dir) })
+		// A socket of its own: a free TCP port may be somebody else's by the time.
+		socket := filepath.Join(dir, "s")
+		text := fmt.Sprintf("server:\n  listen: unix://%s\n  drain_timeout: %s\n  instance: signals\nproviders:\n  - id: p-openai-completions\n    api: openai-completions\n    base_url: %s/v1\n    api_key: none\n    models: [{id: m, reasoning: true}]\n", socket, drain, p.URL)
 		path := filepath.Join(dir, "llmd.yaml")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -252,7 +251,7 @@ func TestSignals(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-		conn, err := grpc.NewClient("passthrough:///"+addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+		conn, err := grpc.NewClient("unix://"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -30,6 +30,7 @@ type Host struct {
 	ID, API, Base string
 	Models        []Model
 	Compat        string // inline YAML
+	More          string // further lines of YAML
 }
 
 // Model is one model of a Host.
@@ -46,6 +47,7 @@ func (h *Host) yaml() string {
 	if h.Compat != "" {
 		fmt.Fprintf(&b, "    compat: %s\n", h.Compat)
 	}
+	b.WriteString(h.More)
 	if len(h.Models) > 0 {
 		b.WriteString("    models:\n")
 	}

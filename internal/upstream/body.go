@@ -15,7 +15,17 @@ import (
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
 )
 
-var errEncoding = errors.New("upstream: the answer has an unknown content encoding")
+var (
+	errEncoding = errors.New("upstream: the answer has an unknown content encoding")
+	errRefused  = errors.New("upstream: the provider refused the request again and again")
+)
+
+// maxResent is how often net/http may send a request again by itself, which it does
+// where the provider has not looked at it: when the connection went at that moment
+// (twice: once to find that out, once on a new connection), or an HTTP/2 provider
+// refused it. Left alone it would try for a minute, behind the back of the retry
+// policy.
+const maxResent = 2
 
 // sentBody is a request's body. net/http holds a request, and with it the body, until
 // the answer is read to its end, which may take an hour; a conversation can have
@@ -29,7 +39,13 @@ func (s *sentBody) attach(r *http.Request) {
 		return
 	}
 	r.ContentLength = n
-	r.GetBody = func() (io.ReadCloser, error) { return &bodyReader{s.text.Reader()}, nil }
+	resent := 0 // net/http asks from one goroutine at a time
+	r.GetBody = func() (io.ReadCloser, error) {
+		if resent++; resent > maxResent {
+			return nil, errRefused
+		}
+		return &bodyReader{s.text.Reader()}, nil
+	}
 	r.Body = &bodyReader{s.text.Reader()}
 }
 

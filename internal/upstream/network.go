@@ -29,6 +29,10 @@ const (
 	writeBufferBytes = 512
 )
 
+// streamBufferBytes is how much of an answer over HTTP/2 may wait unread. net/http would
+// allow 4 MiB, which is what a client that stops reading would cost here.
+const streamBufferBytes = 512 << 10
+
 // Network is how connections to a target are made. The zero value is the client's
 // own way. Targets with equal networks share their connections.
 type Network struct {
@@ -112,7 +116,7 @@ func newTransport(o Options, n Network) (*http.Transport, error) {
 		ReadBufferSize:         readBufferBytes,
 		WriteBufferSize:        writeBufferBytes,
 		// A dead HTTP/2 connection would hold all of its streams.
-		HTTP2: &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingAfter},
+		HTTP2: &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingAfter, MaxReceiveBufferPerStream: streamBufferBytes},
 	}, nil
 }
 

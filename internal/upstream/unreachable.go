@@ -34,6 +34,8 @@ func whyUnreachable(err error) string {
 	switch {
 	case errors.As(err, &lookup) && lookup.IsNotFound:
 		return "there is no such host"
+	case errors.Is(err, errRefused):
+		return "it refused the request"
 	case errors.As(err, &lookup):
 		return "its name could not be looked up"
 	case errors.Is(err, syscall.ECONNREFUSED):
