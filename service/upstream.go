@@ -94,10 +94,12 @@ func (u *Upstream) target(m *profile.Model, key string) (*catalog.Provider, *ups
 // scheme is how a key goes to the provider: as its own would, or as is usual for
 // the API where it has none.
 func scheme(p *catalog.Provider, m *profile.Model) upstream.Scheme {
-	if p.Auth == catalog.AuthNone || p.Auth == catalog.AuthAWS || p.Auth == catalog.AuthGoogle {
+	switch p.Auth {
+	case catalog.AuthNone, catalog.AuthAWS, catalog.AuthGoogle, catalog.AuthAzure:
 		return upstream.SchemeOf(m.API)
+	default:
+		return upstream.Scheme(p.Auth)
 	}
-	return upstream.Scheme(p.Auth)
 }
 
 // secrets are the credentials of a model's provider that are known beforehand.
@@ -136,6 +138,8 @@ func newTarget(p *catalog.Provider) *upstream.Target {
 		t.Credentials = upstream.NewAWS(p.Region, "")
 	case catalog.AuthGoogle:
 		t.Credentials = upstream.NewGoogle()
+	case catalog.AuthAzure:
+		t.Credentials = upstream.NewAzure(p.BaseURL)
 	case catalog.AuthBearer, catalog.AuthXAPIKey, catalog.AuthAPIKey, catalog.AuthGoogleAPIKey, catalog.AuthCloudflareAIG:
 		t.Credentials = upstream.NewKey(upstream.Scheme(p.Auth), p.Key.Reveal(), p.CredentialsSource)
 	}

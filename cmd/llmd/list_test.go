@@ -80,7 +80,7 @@ providers:
 		"groq":   "no none set GROQ_API_KEY in the environment, or api_key",
 		"openai": "yes environment OPENAI_API_KEY -",
 		"ollama": "ollama openai-completions 0+ no key needed not needed -",
-		"azure":  "or api_key; set AZURE_OPENAI_BASE_URL or AZURE_OPENAI_RESOURCE_NAME in the environment, or base_url",
+		"azure":  "or api_key, or auth: azure; set AZURE_OPENAI_BASE_URL or AZURE_OPENAI_RESOURCE_NAME in the environment, or base_url",
 	} {
 		if got := row(out, provider); !strings.HasSuffix(got, want) {
 			t.Errorf("%s: %q, want %q at the end", provider, got, want)

@@ -53,6 +53,15 @@ func TestCredentials(t *testing.T) {
 		{"google key", "", "google-vertex", []string{"GOOGLE_CLOUD_API_KEY", "k", "GOOGLE_CLOUD_PROJECT", "p"}, "x-goog-api-key", "k", "environment GOOGLE_CLOUD_API_KEY", ""},
 		{"no google", "", "google-vertex", []string{"GOOGLE_CLOUD_PROJECT", "p"}, "google", "", "none", "run gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS"},
 		{"azure", "", "azure", []string{"AZURE_OPENAI_API_KEY", "k", "AZURE_OPENAI_RESOURCE_NAME", "r"}, "api-key", "k", "environment AZURE_OPENAI_API_KEY", ""},
+		{"azure token", "", "azure", []string{"AZURE_OPENAI_AD_TOKEN", "t", "AZURE_OPENAI_API_KEY", "k", "AZURE_OPENAI_RESOURCE_NAME", "r"}, "bearer", "t", "environment AZURE_OPENAI_AD_TOKEN", ""},
+		{"azure principal", "", "azure", []string{"AZURE_TENANT_ID", "t", "AZURE_CLIENT_ID", "c", "AZURE_CLIENT_SECRET", "s", "AZURE_OPENAI_RESOURCE_NAME", "r"}, "azure", "", "Azure default credentials", ""},
+		{"azure workload", "", "azure", []string{"AZURE_TENANT_ID", "t", "AZURE_CLIENT_ID", "c", "AZURE_FEDERATED_TOKEN_FILE", "f", "AZURE_OPENAI_RESOURCE_NAME", "r"}, "azure", "", "Azure default credentials", ""},
+		{"azure application", "", "azure", []string{"IDENTITY_ENDPOINT", "http://h", "AZURE_OPENAI_RESOURCE_NAME", "r"}, "azure", "", "Azure default credentials", ""},
+		{"azure key before identity", "", "azure", []string{"IDENTITY_ENDPOINT", "http://h", "AZURE_OPENAI_API_KEY", "k", "AZURE_OPENAI_RESOURCE_NAME", "r"}, "api-key", "k", "environment AZURE_OPENAI_API_KEY", ""},
+		{"azure as the file says", "providers:\n  - {id: azure, auth: azure, base_url: 'https://r.openai.azure.com'}\n", "azure", nil, "azure", "", "Azure default credentials", ""},
+		{"azure elsewhere", lab + "    auth: azure\n", "lab", nil, "azure", "", "Azure default credentials", ""},
+		{"azure with half a principal", "", "azure", []string{"AZURE_CLIENT_SECRET", "s", "AZURE_OPENAI_RESOURCE_NAME", "r"}, "api-key", "", "none", "set AZURE_OPENAI_AD_TOKEN or AZURE_OPENAI_API_KEY in the environment, or api_key, or auth: azure"},
+		{"azure by header", "providers:\n  - {id: azure, base_url: 'http://h/v1', headers: {Api-Key: x}}\n", "azure", []string{"IDENTITY_ENDPOINT", "http://h"}, "none", "", "configuration", ""},
 		{"azure without resource", "", "azure", []string{"AZURE_OPENAI_API_KEY", "k"}, "api-key", "k", "environment AZURE_OPENAI_API_KEY", "set AZURE_OPENAI_BASE_URL or AZURE_OPENAI_RESOURCE_NAME in the environment, or base_url"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -70,7 +79,7 @@ func TestCredentials(t *testing.T) {
 // The usual files of the clouds' own tools are signs of credentials too.
 func TestCredentialFiles(t *testing.T) {
 	home := t.TempDir()
-	for _, name := range []string{".aws/credentials", ".config/gcloud/application_default_credentials.json"} {
+	for _, name := range []string{".aws/credentials", ".config/gcloud/application_default_credentials.json", ".azure/msal_token_cache.json"} {
 		path := filepath.Join(home, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
@@ -79,8 +88,8 @@ func TestCredentialFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c := load(t, "", "HOME", home, "AWS_REGION", "r", "GOOGLE_CLOUD_PROJECT", "p")
-	for id, source := range map[string]string{"amazon-bedrock": "AWS default chain", "google-vertex": "Google application default credentials"} {
+	c := load(t, "", "HOME", home, "AWS_REGION", "r", "GOOGLE_CLOUD_PROJECT", "p", "AZURE_OPENAI_RESOURCE_NAME", "r")
+	for id, source := range map[string]string{"amazon-bedrock": "AWS default chain", "google-vertex": "Google application default credentials", "azure": "Azure default credentials"} {
 		if p, _ := c.Provider(id); !p.Configured || p.CredentialsSource != source {
 			t.Errorf("%s: %+v", id, p)
 		}

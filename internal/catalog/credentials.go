@@ -58,18 +58,25 @@ func (e *entry) credentials(file string, p *Provider, env config.Env) error {
 	if e.fromEnvironment(p, env) {
 		return nil
 	}
-	if p.Auth == AuthAWS {
+	e.withoutSecret(p, env)
+	return nil
+}
+
+// withoutSecret turns to the clouds' own chains, or does without.
+func (e *entry) withoutSecret(p *Provider, env config.Env) {
+	switch {
+	case p.Auth == AuthAWS:
 		p.chain("AWS default chain", e.user != nil || hasAWS(env),
 			"set AWS_PROFILE, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK")
-		return nil
-	}
-	if p.Auth == AuthGoogle {
+	case p.Auth == AuthGoogle:
 		p.chain("Google application default credentials", e.user != nil || hasGoogle(env),
 			"run gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS")
-		return nil
+	case p.Auth == AuthAzure, p.API == apiAzure && part(e.user).Auth == "" && hasAzure(env) && !e.ownKeyHeader(p):
+		p.Auth = AuthAzure
+		p.chain("Azure default credentials", true, "")
+	default:
+		e.withoutKey(p)
 	}
-	e.withoutKey(p)
-	return nil
 }
 
 // use takes a key. Where the cloud's own chain is usual, a key replaces it.
@@ -80,6 +87,9 @@ func (p *Provider) use(key config.Secret, source string) {
 	}
 	if p.Auth == AuthGoogle {
 		p.Auth = AuthGoogleAPIKey
+	}
+	if p.Auth == AuthAzure {
+		p.Auth = AuthAPIKey
 	}
 }
 
@@ -123,11 +133,9 @@ func (e *entry) keyNames() (bearers, keys []string) {
 // withoutKey decides what it means that there is no key. Engines on one's own
 // machine want none; a host that was added without one is taken at its word.
 func (e *entry) withoutKey(p *Provider) {
-	for _, h := range p.Headers {
-		if h.Name == "Authorization" || strings.EqualFold(h.Name, string(p.Auth)) {
-			p.Auth, p.CredentialsSource = AuthNone, "configuration"
-			return
-		}
+	if e.ownKeyHeader(p) {
+		p.Auth, p.CredentialsSource = AuthNone, "configuration"
+		return
 	}
 	bearers, keys := e.keyNames()
 	names := slices.Concat(bearers, keys)
@@ -137,6 +145,16 @@ func (e *entry) withoutKey(p *Provider) {
 	}
 	p.Configured, p.CredentialsSource = false, "none"
 	p.Missing = "set " + strings.Join(names, " or ") + " in the environment, or api_key"
+	if p.API == apiAzure {
+		p.Missing += ", or auth: azure"
+	}
+}
+
+// ownKeyHeader: the configured headers bring the key along.
+func (e *entry) ownKeyHeader(p *Provider) bool {
+	return slices.ContainsFunc(p.Headers, func(h config.Header) bool {
+		return h.Name == "Authorization" || strings.EqualFold(h.Name, string(p.Auth))
+	})
 }
 
 func readKey(path string) (string, error) {
@@ -173,6 +191,26 @@ func hasAWS(env config.Env) bool {
 func hasGoogle(env config.Env) bool {
 	return first(env, "GOOGLE_APPLICATION_CREDENTIALS") != "" ||
 		isFile(inHome(env, ".config", "gcloud", "application_default_credentials.json"))
+}
+
+// hasAzure looks for the usual signs of Azure credentials: a service principal, a
+// workload's or an application's identity, or the login of az. A virtual machine's
+// identity shows no sign.
+// https://learn.microsoft.com/azure/developer/go/sdk/authentication/authentication-overview
+func hasAzure(env config.Env) bool {
+	tenant, client := first(env, "AZURE_TENANT_ID"), first(env, "AZURE_CLIENT_ID")
+	for _, name := range []string{"AZURE_CLIENT_SECRET", "AZURE_CLIENT_CERTIFICATE_PATH", "AZURE_FEDERATED_TOKEN_FILE"} {
+		if first(env, name) != "" && tenant != "" && client != "" {
+			return true
+		}
+	}
+	if first(env, "IDENTITY_ENDPOINT") != "" {
+		return true
+	}
+	if dir := first(env, "AZURE_CONFIG_DIR"); dir != "" {
+		return isFile(filepath.Join(dir, "msal_token_cache.json"))
+	}
+	return isFile(inHome(env, ".azure", "msal_token_cache.json"))
 }
 
 func inHome(env config.Env, path ...string) string {

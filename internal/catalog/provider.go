@@ -20,6 +20,7 @@ const (
 	AuthCloudflareAIG Auth = "cf-aig-authorization" // Cloudflare's gateway: Bearer KEY in a header of its own
 	AuthAWS           Auth = "aws"                  // signature version 4 by the AWS default chain
 	AuthGoogle        Auth = "google"               // a token of the Google application default credentials
+	AuthAzure         Auth = "azure"                // a token of the Azure default credentials
 	AuthNone          Auth = "none"
 )
 
@@ -42,8 +43,8 @@ type Provider struct {
 	Headers []config.Header
 	// Auth is how Key is sent.
 	Auth Auth
-	// Key is the API key or bearer token; zero for AuthAWS, AuthGoogle and
-	// AuthNone.
+	// Key is the API key or bearer token; zero for AuthAWS, AuthGoogle, AuthAzure
+	// and AuthNone.
 	Key config.Secret
 	// Region is for bedrock-converse-stream; Project and Location are for
 	// google-vertex.

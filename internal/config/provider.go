@@ -21,10 +21,10 @@ func APIs() []string {
 }
 
 // Auths are the ways in which a provider's credentials are sent: by the header of
-// that name, as "Authorization: Bearer", signed by AWS, with a Google token, or
-// not at all. "cf-aig-authorization" is Cloudflare's header and also a Bearer.
+// that name, as "Authorization: Bearer", signed by AWS, with a token of Google or
+// Azure, or not at all. "cf-aig-authorization" is Cloudflare's header and also a Bearer.
 func Auths() []string {
-	return []string{"bearer", "x-api-key", "api-key", "x-goog-api-key", "cf-aig-authorization", "aws", "google", "none"}
+	return []string{"bearer", "x-api-key", "api-key", "x-goog-api-key", "cf-aig-authorization", "aws", "google", "azure", "none"}
 }
 
 func providerKeys(p *Provider) []key {
@@ -69,7 +69,7 @@ func providerAccessKeys(p *Provider) []key {
 		},
 		{
 			name: "auth", kind: "one of: " + strings.Join(Auths(), ", "), def: "as the API's owner wants it",
-			doc:  "How the key is sent.",
+			doc:  "How the key is sent; aws, google and azure take the cloud's default credentials where no key is given.",
 			read: func(v value) { v.word(&p.Auth, Auths()...) },
 		},
 		{

@@ -1,35 +1,30 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strings"
-	"time"
 
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/google"
-	"golang.org/x/sync/singleflight"
 
 	"github.com/llmd-dev/llmd/adapters"
 )
 
-const (
-	cloudScope   = "https://www.googleapis.com/auth/cloud-platform"
-	tokenTimeout = 30 * time.Second
-)
+const cloudScope = "https://www.googleapis.com/auth/cloud-platform"
 
 // Google puts on tokens of the Google application default credentials: a service
 // account or user file, workload identity, or the metadata server. They are
 // looked up at the first request; a token is kept until shortly before it
 // expires.
 type Google struct {
-	flight singleflight.Group
-	// source is written inside the flight only.
+	fetcher
+	// source is touched by the one fetch that runs.
 	source oauth2.TokenSource
 }
 
@@ -44,45 +39,29 @@ func (g *Google) Headers() []string { return []string{"Authorization"} }
 
 // Apply implements Credentials.
 func (g *Google) Apply(ctx context.Context, r *http.Request, _ io.WriterTo) error {
-	// One goroutine fetches for all; a caller who leaves does not stop it, and its
-	// time limit does not depend on whoever came first.
-	done := g.flight.DoChan("", func() (any, error) { return g.token(context.WithoutCancel(ctx)) })
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case result := <-done:
-		token, ok := result.Val.(*oauth2.Token)
-		if result.Err != nil || !ok {
-			return googleError(result.Err)
-		}
-		r.Header.Set("Authorization", "Bearer "+token.AccessToken)
-		return nil
-	}
+	return g.apply(ctx, r, g.fetch, googleError)
 }
 
-func (g *Google) token(ctx context.Context) (*oauth2.Token, error) {
+func (g *Google) fetch(ctx context.Context) (string, error) {
 	if g.source == nil {
-		ctx = context.WithValue(ctx, oauth2.HTTPClient, &http.Client{Timeout: tokenTimeout})
+		// The source keeps the context, which must outlast this question.
+		ctx := context.WithValue(context.WithoutCancel(ctx), oauth2.HTTPClient, &http.Client{Timeout: tokenTimeout})
 		found, err := google.FindDefaultCredentials(ctx, cloudScope)
 		if err != nil {
-			return nil, err
+			return "", err
 		}
 		g.source = found.TokenSource
 	}
-	return g.source.Token()
+	token, err := g.source.Token()
+	if err != nil {
+		return "", err
+	}
+	return token.AccessToken, nil
 }
 
 // refusal is the word of OAuth for why a token was refused.
 func refusal(e *oauth2.RetrieveError) string {
-	const most = 40
-	word := e.ErrorCode
-	if word == "" {
-		var body struct{ Error string }
-		if json.Unmarshal(e.Body, &body) == nil {
-			word = body.Error
-		}
-	}
-	return word[:min(len(word), most)]
+	return cmp.Or(e.ErrorCode, refusalWord(e.Body))
 }
 
 // googleError tells a token service that cannot be reached from credentials that
