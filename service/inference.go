@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	// longestCall bounds calls without a deadline.
+	// longestCall is the deadline of calls that have none, or a later one.
 	longestCall = 60 * time.Minute
 	// longestWait bounds GetResponse.wait_duration.
 	longestWait = 10 * time.Minute
@@ -187,18 +187,20 @@ func digest(req *llmdv1.StreamRequest) [32]byte {
 }
 
 // softDeadline is when a response is ended so that its receipt still reaches the
-// caller (contract 2.11); zero = never.
+// caller (contract 2.11); zero = never. A call without a deadline has one of
+// longestCall (contract section 4).
 func softDeadline(ctx context.Context, o *llmdv1.StreamOptions) time.Time {
-	deadline, ok := ctx.Deadline()
-	if !ok {
+	deadline, own := ctx.Deadline()
+	if last := time.Now().Add(longestCall); !own || last.Before(deadline) {
+		deadline, own = last, false
+	}
+	left, wish := time.Until(deadline), o.GetDeadlineMargin()
+	if wish == nil && left < time.Second {
 		return time.Time{}
 	}
-	left := time.Until(deadline)
 	margin := min(max(left/20, 200*time.Millisecond), 2*time.Second)
-	if o.GetDeadlineMargin() != nil {
-		margin = o.GetDeadlineMargin().AsDuration()
-	} else if left < time.Second {
-		return time.Time{}
+	if d := wish.AsDuration(); wish != nil && (own || d < left) {
+		margin = d
 	}
 	return deadline.Add(-margin)
 }

@@ -39,6 +39,9 @@ func TestSoftDeadline(t *testing.T) {
 		{left: 10_000 * ms, o: margin(3000 * ms), want: 3000 * ms},
 		{left: 1000 * ms, o: margin(3000 * ms), want: 3000 * ms}, // at once
 		{left: 10_000 * ms, o: &llmdv1.StreamOptions{}, want: 500 * ms},
+		// A call has an hour (contract section 4).
+		{left: 3 * time.Hour, want: 2*time.Hour + 2000*ms},
+		{left: 3 * time.Hour, o: margin(5000 * ms), want: 2*time.Hour + 5000*ms},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), c.left)
@@ -55,8 +58,12 @@ func TestSoftDeadline(t *testing.T) {
 			}
 		})
 	}
-	if got := softDeadline(t.Context(), nil); !got.IsZero() {
-		t.Errorf("without a deadline: %v", got)
+	for _, c := range []struct{ margin, want time.Duration }{{0, time.Hour}, {time.Minute, 59 * time.Minute}, {2 * time.Hour, time.Hour - 2*time.Second}} {
+		synctest.Test(t, func(t *testing.T) {
+			if d := time.Until(softDeadline(t.Context(), margin(c.margin))); d != c.want {
+				t.Errorf("without a deadline, %v before it: in %v, want %v", c.margin, d, c.want)
+			}
+		})
 	}
 }
 

@@ -24,7 +24,7 @@ func (a *Abort) Error() string {
 	case a.Cancelled:
 		return "the call was cancelled"
 	case a.Cause == llmdv1.AbortCause_ABORT_CAUSE_DEADLINE:
-		return "the caller's deadline was near"
+		return "the deadline of the call was near"
 	case a.Cause == llmdv1.AbortCause_ABORT_CAUSE_SHUTDOWN:
 		return "the server is shutting down"
 	case a.Cause == llmdv1.AbortCause_ABORT_CAUSE_SLOW_CONSUMER:

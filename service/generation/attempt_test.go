@@ -438,6 +438,63 @@ func TestSoftDeadline(t *testing.T) {
 	})
 }
 
+// Of those who read one response the latest soft deadline counts, and none while one
+// of them has none.
+func TestSoftDeadlineOfMany(t *testing.T) {
+	const never = 100 * time.Second
+	for _, c := range []struct {
+		name string
+		// soft deadlines; 0 = none. The second joins after a second.
+		first, second time.Duration
+		leave         time.Duration // when the first leaves; 0 = it stays
+		want          time.Duration
+	}{
+		{"the second is later", 3 * time.Second, 9 * time.Second, 0, 9 * time.Second},
+		{"the second is earlier", 9 * time.Second, 3 * time.Second, 0, 9 * time.Second},
+		{"the second has none", 3 * time.Second, 0, 0, never},
+		{"the first has none", 0, 3 * time.Second, 0, never},
+		{"the first has none, and leaves", 0, 3 * time.Second, 5 * time.Second, 5 * time.Second},
+		{"the later one leaves", 9 * time.Second, 3 * time.Second, 2 * time.Second, 3 * time.Second},
+		{"the later one leaves when it is late", 9 * time.Second, 3 * time.Second, 5 * time.Second, 5 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			l := newLab(t, map[string][]reply{"a": {ok(say(fact{Text: "x"}), wait(never), say(fact{Stop: "end", Done: true}))}})
+			defer l.registry.Close()
+			req := func(soft time.Duration) *Request {
+				r := ask("lab/a")
+				if r.RequestID = "one"; soft > 0 {
+					r.SoftDeadline = began.Add(soft)
+				}
+				return r
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if c.leave > 0 {
+				time.AfterFunc(c.leave, cancel)
+			}
+			one, err := l.Start(ctx, req(c.first))
+			if err != nil {
+				t.Fatal(err)
+			}
+			done := make(chan *seen)
+			go func() { done <- read(ctx, one, nil) }()
+			time.Sleep(time.Second)
+			s := l.run(t, req(c.second))
+			first := <-done
+			if took := time.Since(began); took != c.want && c.leave == 0 || s.took != c.want-time.Second {
+				t.Errorf("%s: ended after %v, the second after %v, want %v", c.name, took, s.took, c.want)
+			}
+			if aborted := s.last().GetAborted().GetCause() == llmdv1.AbortCause_ABORT_CAUSE_DEADLINE; aborted != (c.want < never) {
+				t.Errorf("%s: %v", c.name, s.last())
+			}
+			if c.leave > 0 && !errors.Is(first.err, context.Canceled) {
+				t.Errorf("%s: the first: %v", c.name, first.err)
+			}
+		})
+	}
+}
+
 // A panic ends its own response, and says nothing of what it was about.
 func TestPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

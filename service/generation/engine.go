@@ -80,7 +80,7 @@ type Request struct {
 	// Keys are the caller's own provider keys by provider id.
 	Keys map[string]string
 	// SoftDeadline is when the response is ended for the caller's deadline; zero =
-	// never.
+	// never. Of several callers that read one response the latest counts.
 	SoftDeadline time.Time
 }
 
@@ -116,7 +116,7 @@ func (e *Engine) Start(ctx context.Context, req *Request) (*Reader, error) {
 	}
 	id := e.cfg.Instance + "." + rand.Text()
 	r := newRun(e, req, id, p)
-	reader := r.join(req.Options, false)
+	reader := r.join(req, false)
 	known, aborted, reason := e.cfg.Registry.Claim(req.Owner, id, req.RequestID, req.Hash, r)
 	if known != nil {
 		return e.joinKnown(req, known)
@@ -139,7 +139,7 @@ func (e *Engine) joinKnown(req *Request, known *responses.Found) (*Reader, error
 	if !ok {
 		return nil, fmt.Errorf("generation: %T cannot be joined", known.Live)
 	}
-	if reader := r.join(req.Options, true); reader != nil {
+	if reader := r.join(req, true); reader != nil {
 		return reader, nil
 	}
 	// It ended just now.

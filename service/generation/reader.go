@@ -26,6 +26,8 @@ type Reader struct {
 	options *llmdv1.StreamOptions
 	// attached: it joined a run that another request began.
 	attached bool
+	// soft is when its caller wants the receipt of an abort; zero = never.
+	soft time.Time
 
 	sequence int32
 	// sending is when the send in progress began, in Unix nanoseconds; 0 = none.
@@ -33,8 +35,8 @@ type Reader struct {
 }
 
 // join adds a reader; nil if the run has ended.
-func (r *Run) join(o *llmdv1.StreamOptions, attached bool) *Reader {
-	rd := &Reader{run: r, queue: newQueue(), options: o, attached: attached}
+func (r *Run) join(req *Request, attached bool) *Reader {
+	rd := &Reader{run: r, queue: newQueue(), options: req.Options, attached: attached, soft: req.SoftDeadline}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended {
@@ -45,7 +47,49 @@ func (r *Run) join(o *llmdv1.StreamOptions, attached bool) *Reader {
 		rd.queue.push(event{response: r.asm.snapshotEvent()})
 	}
 	r.readers = append(r.readers, rd)
+	if attached {
+		r.setDeadline()
+	}
 	return rd
+}
+
+// setDeadline sets the timer to the soft deadline of the run: the latest of those who
+// read it, and none while one of them has none. The caller holds the lock.
+func (r *Run) setDeadline() {
+	at := r.softDeadline()
+	switch {
+	case r.ended || at.IsZero():
+		if r.deadline != nil {
+			r.deadline.Stop()
+		}
+	case r.deadline == nil:
+		r.deadline = time.AfterFunc(time.Until(at), r.deadlineReached)
+	default:
+		r.deadline.Reset(time.Until(at))
+	}
+}
+
+func (r *Run) softDeadline() time.Time {
+	var latest time.Time
+	for _, rd := range r.readers {
+		if rd.soft.IsZero() {
+			return time.Time{}
+		}
+		if rd.soft.After(latest) {
+			latest = rd.soft
+		}
+	}
+	return latest
+}
+
+// deadlineReached is the timer's.
+func (r *Run) deadlineReached() {
+	r.mu.Lock()
+	at := r.softDeadline()
+	r.mu.Unlock()
+	if !at.IsZero() && !at.After(time.Now()) { // else somebody came or went just now
+		r.end(&Abort{Cause: llmdv1.AbortCause_ABORT_CAUSE_DEADLINE})
+	}
 }
 
 // replay reads a response that has ended: started, snapshot, terminal event.
@@ -186,6 +230,7 @@ func (r *Run) leave(rd *Reader, why error) {
 		}
 	}
 	last := len(r.readers) == 0
+	r.setDeadline()
 	r.mu.Unlock()
 	signal(r.stirred)
 	if !last {

@@ -46,10 +46,10 @@ type Run struct {
 	aborted           *Abort
 	ended             bool
 	cancel            context.CancelFunc
-	err               error // what the status says; valid once ended
-	deadline          *time.Timer
-	provider          string // the provider's id of the request
-	requests          int    // that went to providers
+	err               error       // what the status says; valid once ended
+	deadline          *time.Timer // at the soft deadline, if there is one
+	provider          string      // the provider's id of the request
+	requests          int         // that went to providers
 }
 
 // setPlan makes a candidate the current one.
@@ -71,11 +71,7 @@ func (r *Run) begin(ctx context.Context, p *Plan) {
 	if r.aborted != nil {
 		cancel()
 	}
-	if at := r.request.SoftDeadline; !at.IsZero() {
-		r.deadline = time.AfterFunc(time.Until(at), func() {
-			r.end(&Abort{Cause: llmdv1.AbortCause_ABORT_CAUSE_DEADLINE})
-		})
-	}
+	r.setDeadline()
 	r.mu.Unlock()
 	go func() {
 		defer cancel()
@@ -86,15 +82,20 @@ func (r *Run) begin(ctx context.Context, p *Plan) {
 // errPanic is llmd's own fault.
 var errPanic = errors.New("generation: a run panicked")
 
+// panicked tells of a panic. It is called where it is recovered.
+func (e *Engine) panicked(v any) {
+	if e.cfg.Panicked != nil {
+		e.cfg.Panicked(fmt.Sprintf("%T", v), debug.Stack())
+	}
+}
+
 // run is the life of a response. A panic ends it like any failure: it must not take
 // the other streams of the process along.
 func (r *Run) run(ctx context.Context, p *Plan) {
 	var a *answer
 	defer func() {
 		if v := recover(); v != nil {
-			if r.engine.cfg.Panicked != nil {
-				r.engine.cfg.Panicked(fmt.Sprintf("%T", v), debug.Stack())
-			}
+			r.engine.panicked(v)
 			r.finish(a, errPanic)
 		}
 	}()

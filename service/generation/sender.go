@@ -35,10 +35,21 @@ type sender struct {
 func (s *sender) start() {
 	go func() {
 		stack.Grow()
-		if end, err := s.run(); end {
+		if end, err := s.guarded(); end {
 			s.sent <- err
 		}
 	}()
+}
+
+// guarded is run for a goroutine whose panic must not take the process along.
+func (s *sender) guarded() (end bool, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			s.reader.run.engine.panicked(v)
+			end, err = true, errPanic
+		}
+	}()
+	return s.run()
 }
 
 // run sends until the queue is closed and empty, or until nothing has come for a
