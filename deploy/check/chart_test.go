@@ -1,0 +1,187 @@
+package check
+
+import (
+	"bytes"
+	"flag"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chart/loader"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/engine"
+	"sigs.k8s.io/yaml"
+)
+
+var update = flag.Bool("update", false, "rewrite deploy/kubernetes/shared.yaml")
+
+// render is what helm template would print for a release "llmd" in the namespace "ai",
+// by template.
+func render(t *testing.T, values string) (map[string]string, error) {
+	t.Helper()
+	c, err := loader.Load("../helm/llmd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := map[string]any{}
+	if err := yaml.UnmarshalStrict([]byte(values), &given); err != nil {
+		t.Fatalf("%v in\n%s", err, values)
+	}
+	known(t, c, given)
+	all, err := chartutil.ToRenderValues(c, given, chartutil.ReleaseOptions{Name: "llmd", Namespace: "ai", IsInstall: true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := engine.Engine{Strict: true}
+	out, err := e.Render(c, all)
+	for name, text := range out {
+		delete(out, name)
+		if strings.TrimSpace(text) != "" && strings.HasSuffix(name, ".yaml") {
+			out[filepath.Base(name)] = text
+		}
+	}
+	return out, err
+}
+
+// known: a value that the chart does not name is a mistake of the test.
+func known(t *testing.T, c *chart.Chart, given map[string]any) {
+	t.Helper()
+	for name := range given {
+		if _, ok := c.Values[name]; !ok {
+			t.Errorf("the chart has no value %s", name)
+		}
+	}
+}
+
+// whole is one file, in the order of the templates' names.
+func whole(rendered map[string]string) string {
+	var b strings.Builder
+	b.WriteString("# Rendered from ../helm/llmd with shared.values.yaml by: make deploy-update\n")
+	for _, name := range slices.Sorted(maps.Keys(rendered)) {
+		b.WriteString("---\n" + strings.TrimSpace(rendered[name]) + "\n")
+	}
+	return b.String()
+}
+
+const protected = `
+tls: {secretName: llmd-tls, clientCA: true}
+config:
+  server:
+    auth: {tokens: [{name: app, sha256: 2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b}]}
+`
+
+func TestChart(t *testing.T) {
+	for name, c := range map[string]struct {
+		values string
+		kinds  []string
+	}{
+		"protected": {protected, nil},
+		"a mesh":    {"allowInsecure: true", nil},
+		"everything": {protected + `
+image: {repository: registry.example.test/llmd, tag: 1.2.3}
+imagePullSecrets: [{name: pull}]
+keySecrets: [llmd-keys, more-keys]
+env: [{name: HTTPS_PROXY, value: "http://proxy.example.test:3128"}]
+drainSeconds: 300
+service: {annotations: {a: b}}
+admin: {podMonitor: true}
+autoscaling: {enabled: true, streams: 200}
+allowFrom: [{namespaceSelector: {matchLabels: {team: apps}}}]
+serviceAccount: {annotations: {eks.amazonaws.com/role-arn: arn}}
+podAnnotations: {a: b}
+podLabels: {team: ai}
+nodeSelector: {kubernetes.io/arch: arm64}
+tolerations: [{key: spot, operator: Exists}]
+affinity: {nodeAffinity: {}}
+priorityClassName: high
+`, []string{"HorizontalPodAutoscaler", "NetworkPolicy", "PodMonitor"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rendered, err := render(t, c.values)
+			if err != nil {
+				t.Fatal(err)
+			}
+			kinds := decode(t, whole(rendered))
+			want := append([]string{"ConfigMap", "Deployment", "PodDisruptionBudget", "Service", "ServiceAccount"}, c.kinds...)
+			slices.Sort(want)
+			if !slices.Equal(kinds, want) {
+				t.Errorf("kinds %v, want %v", kinds, want)
+			}
+		})
+	}
+}
+
+// A service that anybody in the cluster may call must be wanted.
+func TestChartRefusesToBeOpen(t *testing.T) {
+	for _, values := range []string{"{}", "tls: {secretName: x}", "config: {server: {auth: {unix_socket: required}}}"} {
+		if _, err := render(t, values); err == nil || !strings.Contains(err.Error(), "allowInsecure") {
+			t.Errorf("%s: %v", values, err)
+		}
+	}
+}
+
+// llmd itself reads the configuration that the chart makes.
+func TestChartConfiguration(t *testing.T) {
+	bin := build(t)
+	for name, values := range map[string]string{
+		"protected": protected,
+		"a mesh":    "allowInsecure: true",
+		"own keys":  "allowInsecure: true\ndrainSeconds: 90\nconfig: {server: {log_level: debug, listen: [\"tcp://0.0.0.0:7777\"]}, providers: [{id: lab, api: openai-completions, base_url: \"http://lab:9000/v1\", api_key: none}]}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			rendered, err := render(t, values)
+			if err != nil {
+				t.Fatal(err)
+			}
+			file := filepath.Join(t.TempDir(), "llmd.yaml")
+			if err := os.WriteFile(file, []byte(configIn(t, rendered["configmap.yaml"])), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			out, err := exec.Command(bin, "models", "--config", file).CombinedOutput()
+			if err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// The manifest for those without Helm is what the chart renders.
+func TestSharedManifest(t *testing.T) {
+	values, err := os.ReadFile("../kubernetes/shared.values.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rendered, err := render(t, string(values))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const file = "../kubernetes/shared.yaml"
+	got := []byte(whole(rendered))
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	committed, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(committed, got) {
+		t.Errorf("%s is not what the chart renders: run make deploy-update", file)
+	}
+}
+
+func TestSidecarManifest(t *testing.T) {
+	text, err := os.ReadFile("../kubernetes/sidecar.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if kinds := decode(t, string(text)); !slices.Equal(kinds, []string{"ConfigMap", "Deployment"}) {
+		t.Errorf("kinds %v", kinds)
+	}
+}
