@@ -1,7 +1,7 @@
 # Every target but catalogue is one step of .ci/run, so that what passes here
 # passes there. `make` alone builds; `make ci` is the whole run.
 
-.PHONY: build test race lint fmt generate check-generate proto descriptor api licences stubs clients release fuzz bench catalogue ci
+.PHONY: deploy deploy-update build test race lint fmt generate check-generate proto descriptor api licences stubs clients release fuzz bench catalogue ci
 
 build:
 	.ci/run build
@@ -55,6 +55,14 @@ clients:
 # What a release consists of, into dist/release: see docs/releasing.md.
 release:
 	.ci/run release
+
+# The tests of deploy/: image, chart, manifests, unit, alerts, dashboard.
+deploy:
+	.ci/run deploy
+
+# deploy/kubernetes/shared.yaml, from the chart.
+deploy-update:
+	.ci/run deploy-update
 
 # Ten seconds for each fuzz target; FUZZTIME=1m for more.
 fuzz:
