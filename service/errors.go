@@ -17,6 +17,7 @@ import (
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 	"github.com/llmd-dev/llmd/internal/catalog"
 	"github.com/llmd-dev/llmd/service/generation"
+	"github.com/llmd-dev/llmd/service/responses"
 	"github.com/llmd-dev/llmd/transform"
 )
 
@@ -75,7 +76,8 @@ func abortRow(a *generation.Abort) row {
 		return row{code: codes.Unavailable, reason: "SERVER_SHUTTING_DOWN"}
 	case llmdv1.AbortCause_ABORT_CAUSE_SLOW_CONSUMER:
 		return row{code: codes.ResourceExhausted, reason: "SLOW_CONSUMER", never: true}
-	case llmdv1.AbortCause_ABORT_CAUSE_REQUESTED, llmdv1.AbortCause_ABORT_CAUSE_UNSPECIFIED:
+	case llmdv1.AbortCause_ABORT_CAUSE_REQUESTED, llmdv1.AbortCause_ABORT_CAUSE_UNSPECIFIED,
+		llmdv1.AbortCause_ABORT_CAUSE_INSTANCE_LOST: // another llmd says that
 	}
 	if a.Cancelled {
 		return row{code: codes.Canceled, reason: "CANCELLED"}
@@ -175,6 +177,10 @@ func describe(err error) *fault {
 		disabled  *DisabledError
 		keys      *CallerKeysError
 		forbidden *NotAllowedError
+		stored    *responses.StatusError
+		noStore   *responses.UnavailableError
+		beyond    *responses.BeyondEndError
+		lost      *responses.LostError
 	)
 	f.message = err.Error()
 	switch {
@@ -209,7 +215,21 @@ func describe(err error) *fault {
 	case errors.As(err, &reused):
 		f.row = row{code: codes.AlreadyExists, reason: "REQUEST_ID_REUSED"}
 		f.metadata["responseId"] = reused.ResponseID
-	case errors.As(err, &notFound):
+	case errors.As(err, &stored):
+		f.fromStored(stored.Status)
+	case errors.As(err, &noStore):
+		f.row = row{code: codes.Unavailable, reason: "RESPONSE_STORE_UNAVAILABLE"}
+		f.metadata["cause"] = noStore.Kind
+		f.retryAfter = new(time.Second)
+	case errors.As(err, &lost):
+		f.row = row{code: codes.Unavailable, reason: "INSTANCE_LOST"}
+		f.metadata["instance"] = lost.Instance
+	case errors.As(err, &beyond):
+		f.row = row{code: codes.OutOfRange, reason: "SEQUENCE_OUT_OF_RANGE"}
+		f.metadata["lastSequenceNumber"] = strconv.Itoa(int(beyond.Last))
+	case errors.Is(err, responses.ErrGone):
+		f.row = row{code: codes.OutOfRange, reason: "EVENTS_GONE"}
+	case errors.As(err, &notFound), errors.Is(err, responses.ErrNotFound):
 		f.row, f.resource = row{code: codes.NotFound, reason: "RESPONSE_NOT_FOUND"}, "response"
 	case errors.As(err, &elsewhere):
 		f.row = row{code: codes.FailedPrecondition, reason: "WRONG_INSTANCE"}
@@ -238,7 +258,7 @@ func describe(err error) *fault {
 // withoutPackage drops the name of the package that an error text begins with: it
 // says nothing to a caller.
 func withoutPackage(s string) string {
-	for _, name := range []string{"catalog: ", "generation: ", "transform: ", "adapters: ", "service: "} {
+	for _, name := range []string{"catalog: ", "generation: ", "transform: ", "adapters: ", "service: ", "responses: "} {
 		if rest, ok := strings.CutPrefix(s, name); ok {
 			return rest
 		}
@@ -328,6 +348,19 @@ func wrongFrame(err error) string {
 		return fmt.Sprintf(": frame %d of its answer, at byte %d, is no JSON of this API", bad.Index, bad.Offset)
 	}
 	return ""
+}
+
+// fromStored takes the error of a response as its last event said it.
+func (f *fault) fromStored(e *llmdv1.Error) {
+	f.row, f.message, f.committed = row{code: codes.Code(e.GetCode()), reason: e.GetReason()}, e.GetMessage(), true
+	maps.Copy(f.metadata, e.GetMetadata())
+	if e.GetProviderErrorType() != "" || e.GetProviderHttpStatus() != 0 {
+		f.metadata["retryable"] = strconv.FormatBool(e.GetRetryable())
+	}
+	if d := e.GetRetryDelay(); d != nil {
+		f.retryAfter = new(d.AsDuration())
+	}
+	f.never = f.retryAfter == nil
 }
 
 func (f *fault) suggest(names []string) {

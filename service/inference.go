@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"log/slog"
 	"strconv"
 	"strings"
@@ -37,7 +38,7 @@ const (
 type Inference struct {
 	llmdv1.UnimplementedInferenceServiceServer
 	engine   *generation.Engine
-	registry *responses.Registry
+	store    responses.Store
 	upstream *Upstream
 	schemas  *toolcheck.Cache
 	options  Options
@@ -52,6 +53,10 @@ type Options struct {
 	CallerKeys bool
 	// NoStore: GetResponse is switched off, and nothing is kept for it.
 	NoStore bool
+	// Store knows the responses; nil = they are kept in memory.
+	Store responses.Store
+	// MaxDetached is the longest StreamOptions.detached; 0 = it is switched off.
+	MaxDetached time.Duration
 	// Log gets what concerns no single call, without prompts. Required.
 	Log *slog.Logger
 	// Images downloads images that come by URL; nil = they are refused.
@@ -129,6 +134,12 @@ func (s *Inference) start(ctx context.Context, req *llmdv1.StreamRequest, soft t
 	}
 	if err := validateMargin(soft, req.GetOptions()); err != nil {
 		return nil, err
+	}
+	if req.GetOptions().GetDetached() != nil {
+		if err := s.mayDetach(req.GetOptions()); err != nil {
+			return nil, err
+		}
+		soft = time.Time{} // the deadline ends the call, not the response
 	}
 	keys, err := s.callerKeys(ctx)
 	if err != nil {
@@ -232,21 +243,11 @@ func (s *Inference) Abort(ctx context.Context, req *llmdv1.AbortRequest) (*llmdv
 		return nil, toStatus(err)
 	}
 	key := responses.Key{Owner: s.owner(ctx), ResponseID: req.GetResponseId(), RequestID: req.GetRequestId()}
-	found, ok := s.registry.Get(key)
-	if !ok {
-		s.registry.Bury(key, req.GetReason())
-		return nil, toStatus(s.notFound(req.GetResponseId()))
+	receipt, err := s.store.Abort(ctx, key, req.GetReason())
+	if err != nil {
+		return nil, toStatus(s.unknown(err, req.GetResponseId()))
 	}
-	if found.Record != nil {
-		return &llmdv1.AbortResponse{Message: found.Record.Message, AlreadyFinished: true}, nil
-	}
-	aborted := found.Live.Abort(req.GetReason())
-	select {
-	case <-found.Live.Done():
-	case <-ctx.Done():
-		return nil, toStatus(ctx.Err())
-	}
-	return &llmdv1.AbortResponse{Message: found.Live.Snapshot(), AlreadyFinished: !aborted}, nil
+	return &llmdv1.AbortResponse{Message: receipt.Message, AlreadyFinished: receipt.Finished}, nil
 }
 
 // GetResponse implements llmd.v1.InferenceService.GetResponse.
@@ -266,28 +267,26 @@ func (s *Inference) GetResponse(ctx context.Context, req *llmdv1.GetResponseRequ
 		return nil, toStatus(err)
 	}
 	key := responses.Key{Owner: s.owner(ctx), ResponseID: req.GetResponseId(), RequestID: req.GetRequestId()}
-	found, ok := s.registry.Get(key)
-	if ok && found.Live != nil && req.GetWaitDuration().AsDuration() > 0 {
-		responses.Wait(ctx, found.Live, req.GetWaitDuration().AsDuration())
-		if err := ctx.Err(); err != nil {
-			return nil, toStatus(err)
-		}
-		if again, still := s.registry.Get(key); still {
-			found = again
-		}
+	kept, err := s.store.Message(ctx, key, req.GetWaitDuration().AsDuration())
+	if err != nil {
+		return nil, toStatus(s.unknown(err, req.GetResponseId()))
 	}
-	switch {
-	case !ok:
-		return nil, toStatus(s.notFound(req.GetResponseId()))
-	case found.Record != nil:
-		return &llmdv1.GetResponseResponse{Message: found.Record.Message, ExpireTime: timestamppb.New(found.Record.ExpireTime)}, nil
+	out := &llmdv1.GetResponseResponse{Message: kept.Message}
+	if !kept.ExpireTime.IsZero() {
+		out.ExpireTime = timestamppb.New(kept.ExpireTime)
 	}
-	return &llmdv1.GetResponseResponse{Message: found.Live.Snapshot()}, nil
+	return out, nil
 }
 
-// notFound tells a foreign response from an unknown one: ids begin with the
-// instance.
-func (s *Inference) notFound(responseID string) error {
+// unknown is the error of a store about one response. Where every llmd has its own
+// responses, an id tells whose it is: it begins with the instance.
+func (s *Inference) unknown(err error, responseID string) error {
+	if !errors.Is(err, responses.ErrNotFound) {
+		return err
+	}
+	if s.store.Shared() {
+		return &ResponseNotFoundError{}
+	}
 	if i := strings.LastIndexByte(responseID, '.'); i > 0 && responseID[:i] != s.options.Instance {
 		return &WrongInstanceError{Instance: responseID[:i]}
 	}
@@ -298,11 +297,11 @@ func (s *Inference) notFound(responseID string) error {
 func (s *Inference) Close() { s.closing.Store(true) }
 
 // Running says whether responses are being made.
-func (s *Inference) Running() bool { return len(s.registry.Live()) > 0 }
+func (s *Inference) Running() bool { return len(s.store.Running()) > 0 }
 
 // AbortAll ends all running responses because of the shutdown.
 func (s *Inference) AbortAll() {
-	for _, live := range s.registry.Live() {
+	for _, live := range s.store.Running() {
 		live.Shutdown()
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+	"github.com/llmd-dev/llmd/service/responses"
 )
 
 // Contract 2.11: five per cent of the time, at least 200 ms, at most 2 s; nothing if
@@ -117,12 +118,12 @@ func TestDigest(t *testing.T) {
 
 // Ids begin with the instance that made them.
 func TestWhoseResponse(t *testing.T) {
-	s := &Inference{options: Options{Instance: "host-1.zone"}}
+	s := &Inference{options: Options{Instance: "host-1.zone"}, store: responses.New(true)}
 	for id, want := range map[string]string{
 		"host-1.zone.ABC": "", "host-2.zone.ABC": "host-2.zone", "other.ABC": "other", "nonsense": "", "": "", ".ABC": "",
 	} {
 		got := ""
-		if elsewhere, ok := errors.AsType[*WrongInstanceError](s.notFound(id)); ok {
+		if elsewhere, ok := errors.AsType[*WrongInstanceError](s.unknown(responses.ErrNotFound, id)); ok {
 			got = elsewhere.Instance
 		}
 		if got != want {

@@ -17,13 +17,16 @@ type Service struct {
 	Inference *Inference
 	Models    *Models
 
-	registry *responses.Registry
+	store responses.Store
 }
 
 // New makes the services. catalog is asked at each request, so that a new
 // configuration can take its place; running streams keep their model.
 func New(current func() *catalog.Catalog, client *upstream.Client, o Options) *Service {
-	registry := responses.New(!o.NoStore)
+	store := o.Store
+	if store == nil {
+		store = responses.New(!o.NoStore)
+	}
 	hosts := newUpstream(current, client)
 	engine := generation.New(generation.Config{
 		Models: func(ctx context.Context, name string) (*profile.Model, error) {
@@ -36,7 +39,7 @@ func New(current func() *catalog.Catalog, client *upstream.Client, o Options) *S
 			return catalog.Cost(m.Pricing, u, catalog.TierFactor(m, tier))
 		},
 		ErrorOf:  ErrorOf,
-		Registry: registry,
+		Store:    store,
 		Instance: o.Instance,
 		Longest:  longestCall,
 		Secrets:  hosts.secrets,
@@ -45,11 +48,11 @@ func New(current func() *catalog.Catalog, client *upstream.Client, o Options) *S
 		},
 	})
 	return &Service{
-		Inference: &Inference{engine: engine, registry: registry, upstream: hosts, schemas: &toolcheck.Cache{}, options: o},
+		Inference: &Inference{engine: engine, store: store, upstream: hosts, schemas: &toolcheck.Cache{}, options: o},
 		Models:    &Models{catalog: current},
-		registry:  registry,
+		store:     store,
 	}
 }
 
 // Close forgets all kept responses.
-func (s *Service) Close() { s.registry.Close() }
+func (s *Service) Close() { s.store.Close() }

@@ -23,6 +23,7 @@ import (
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 	"github.com/llmd-dev/llmd/internal/catalog"
 	"github.com/llmd-dev/llmd/service/generation"
+	"github.com/llmd-dev/llmd/service/responses"
 	"github.com/llmd-dev/llmd/transform"
 )
 
@@ -156,6 +157,13 @@ func TestErrorTable(t *testing.T) {
 		{"request_id reused", &generation.ReusedError{ResponseID: "i.r"}, "AlreadyExists REQUEST_ID_REUSED"},
 		{"unknown response", &ResponseNotFoundError{}, "NotFound RESPONSE_NOT_FOUND ResourceInfo"},
 		{"foreign response", &WrongInstanceError{Instance: "j"}, "FailedPrecondition WRONG_INSTANCE"},
+		{"no store", &responses.UnavailableError{Kind: "full", Err: errors.New("secret")}, "Unavailable RESPONSE_STORE_UNAVAILABLE retry=1s pushback=1000 retryable"},
+		{"not in the store", fmt.Errorf("x: %w", responses.ErrNotFound), "NotFound RESPONSE_NOT_FOUND ResourceInfo"},
+		{"behind the end", &responses.BeyondEndError{Last: 7}, "OutOfRange SEQUENCE_OUT_OF_RANGE"},
+		{"events gone", responses.ErrGone, "OutOfRange EVENTS_GONE"},
+		{"instance lost", &responses.LostError{Instance: "j"}, "Unavailable INSTANCE_LOST retryable"},
+		{"a stored failure", &responses.StatusError{Status: ErrorOf(late(adapters.ReasonStreamIdle))}, "Unavailable PROVIDER_STREAM_IDLE pushback=-1 retryable Request"},
+		{"a stored end", &responses.StatusError{Status: ErrorOf(&responses.LostError{})}, "Unavailable INSTANCE_LOST pushback=-1 retryable"},
 		{"switched off", &DisabledError{}, "Unimplemented DISABLED"},
 		{"caller keys", &CallerKeysError{}, "PermissionDenied CALLER_KEYS_NOT_ALLOWED pushback=-1"},
 		{"llmd's own fault", errors.New("the prompt was: secret"), "Internal INTERNAL pushback=-1"},

@@ -108,6 +108,15 @@ func anyValue(t *testing.T, k config.Key) string {
 	return value
 }
 
+// sharedResponses are values of the keys of shared responses: some exclude each other.
+func sharedResponses(values map[string]string) map[string]string {
+	values["server.responses.encryption_keys"] = "[{id: k, key: " + strings.Repeat("0f", 32) + "}]"
+	values["server.responses.redis"] = "{addresses: 127.0.0.1:6379, cluster: false, sentinel_master: m, username: u, password: p, " +
+		"sentinel_username: u, sentinel_password: p, database: 1, prefix: p, timeout: 1s, lease: 3s, flush_interval: 10ms, " +
+		"tls: {enabled: true, ca_file: /nowhere, cert_file: /nowhere, key_file: /nowhere, server_name: n}} # password_file: excludes password"
+	return values
+}
+
 // A server starts with a file that has every documented key, and works.
 func TestEveryKey(t *testing.T) {
 	h := newHost(t)
@@ -120,7 +129,7 @@ func TestEveryKey(t *testing.T) {
 	secure := httptest.NewTLSServer(h)
 	secure.Close()
 	ca := file("ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw})))
-	text := everyKey(t, map[string]string{
+	text := everyKey(t, sharedResponses(map[string]string{
 		"server.listen":            "[tcp://127.0.0.1:0, unix://" + filepath.Join(dir, "s") + "]",
 		"server.drain_timeout":     "1s",
 		"server.tls":               "", // these two have tests of their own, in integration/security
@@ -135,7 +144,7 @@ func TestEveryKey(t *testing.T) {
 		"providers[].disabled":     "false",
 		"providers[].models[].id":  "m",
 		"providers[].models[].api": "openai-completions",
-	}) + "  - {id: filed, api: openai-completions, base_url: " + h.URL + "/v1, api_key_file: " + file("key", secret+"filed") + "}\n"
+	})) + "  - {id: filed, api: openai-completions, base_url: " + h.URL + "/v1, api_key_file: " + file("key", secret+"filed") + "}\n"
 	for _, k := range config.Keys() {
 		name := k.Path[strings.LastIndexByte(k.Path, '.')+1:]
 		tested := strings.HasPrefix(k.Path, "server.tls") || strings.HasPrefix(k.Path, "server.auth")

@@ -139,11 +139,11 @@ func TestSchemaAgrees(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	every := everyKey(t, map[string]string{
+	every := everyKey(t, sharedResponses(map[string]string{
 		"providers[].id": "every", "providers[].api_key_file": "", "server.listen": "[tcp://127.0.0.1:0]",
 		"server.auth.tokens": "[{name: a, sha256: " + strings.Repeat("0f", 32) + ", models: [a/*], limits: {burst: 2, requests_per_second: 1}}]",
 		"server.auth.mtls":   "[{name: b, uri_san: 'spiffe://a/b'}, {name: c, common_name: c}]",
-	})
+	}))
 	for _, tt := range []struct {
 		name, text string
 		ok         bool

@@ -40,6 +40,8 @@ type Server struct {
 	Reflection string
 	// PartialStore: finished responses are kept for GetResponse and replay.
 	PartialStore bool
+	// Responses says where running and recent responses are known.
+	Responses Responses
 	// Instance names this process in events and logs.
 	Instance string
 	// TLS protects TCP addresses.
@@ -173,6 +175,7 @@ func Default() *File {
 		DrainTimeout:         30 * time.Second,
 		Reflection:           "auto",
 		PartialStore:         true,
+		Responses:            defaultResponses(),
 		Auth:                 Auth{UnixSocket: "open"},
 		Limits:               Limits{RequestBytes: 1 << 30},
 		LogLevel:             "info",

@@ -102,6 +102,27 @@ server:
     unix_users: [{name: local, uid: 1000, models: [lab/*]}]
     unix_socket: required
   allow_insecure: true
+  responses:
+    store: memory
+    max_detached: 1m
+    max_response_bytes: 2 MiB
+    max_bytes: 1 GiB
+    encryption_keys: [{id: new, key: "${LAB_32}"}, {id: old, key_file: /k/old}]
+    redis:
+      addresses: [r1.lab:26379, "[::1]:26379", unix:///run/redis.sock]
+      cluster: false
+      sentinel_master: lab
+      username: llmd
+      password: p-${LAB}
+      sentinel_username: s
+      sentinel_password: q-${LAB}
+      database: 3
+      prefix: lab
+      tls: {enabled: false, ca_file: /r/ca, cert_file: /r/c, key_file: /r/k, server_name: redis.lab}
+      timeout: 1s
+      lease: 5s
+      flush_interval: 20ms
+      # password_file: excludes password
   limits: {concurrent_calls: 100, request_bytes: 2 GiB, per_caller: {concurrent_calls: 10, requests_per_second: 5, burst: 20}}
 providers:
   - id: lab
@@ -148,12 +169,22 @@ providers:
 `
 
 func TestParseEveryKey(t *testing.T) {
-	f := parse(t, everyKey, "LAB", "secret-1")
+	f := parse(t, everyKey, "LAB", "secret-1", "LAB_32", strings.Repeat("ab", 32))
 	server := config.Server{
 		Listen:          []config.Address{{Network: "tcp", Address: "127.0.0.1:50051"}, {Network: "unix", Address: "/run/llmd/llmd.sock"}},
 		MaxReceiveBytes: 16 << 20, MaxConcurrentStreams: 10, MaxConnectionAge: 5 * time.Minute, DrainTimeout: 5 * time.Second, Reflection: "off",
 		Instance: "llmd-1", CallerKeys: config.CallerKeys{Allow: true}, LogLevel: "debug",
 		Images: config.Images{AllowHosts: []string{"files.lab", "10.1.0.0/16"}, Disabled: true},
+		Responses: config.Responses{
+			Store: "memory", MaxDetached: time.Minute, MaxResponseBytes: 2 << 20, MaxBytes: 1 << 30,
+			EncryptionKeys: []config.EncryptionKey{{ID: "new", Key: config.NewSecret(strings.Repeat("ab", 32))}, {ID: "old", KeyFile: "/k/old"}},
+			Redis: config.Redis{
+				Addresses: []string{"r1.lab:26379", "[::1]:26379", "unix:///run/redis.sock"}, SentinelMaster: "lab",
+				Username: "llmd", Password: config.NewSecret("p-secret-1"), SentinelUsername: "s", SentinelPassword: config.NewSecret("q-secret-1"),
+				Database: 3, Prefix: "lab", Timeout: time.Second, Lease: 5 * time.Second, FlushInterval: 20 * time.Millisecond,
+				TLS: config.RedisTLS{CAFile: "/r/ca", CertFile: "/r/c", KeyFile: "/r/k", ServerName: "redis.lab"},
+			},
+		},
 	}
 	// The rest of it is TestSecurity's.
 	if diff := cmp.Diff(server, f.Server, cmpopts.IgnoreFields(config.Server{}, "TLS", "Auth", "AllowInsecure", "Limits")); diff != "" {

@@ -18,6 +18,9 @@ func (s Secret) Reveal() string { return s.text }
 // IsZero says whether there is no secret.
 func (s Secret) IsZero() bool { return s.text == "" }
 
+// Equal compares the texts.
+func (s Secret) Equal(other Secret) bool { return s.text == other.text }
+
 // String is "REDACTED", or empty when there is nothing to hide.
 func (s Secret) String() string {
 	if s.text == "" {

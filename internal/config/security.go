@@ -328,6 +328,7 @@ func (v value) rate(target *float64) {
 
 // consistent looks at what several keys of "server" say together.
 func (v value) consistent(s *Server) {
+	v.responses(s)
 	if len(s.Auth.MTLS) > 0 && s.TLS.ClientCAFile == "" {
 		v.fail(v.node.Line, joinPath(v.path, "tls.client_ca_file"), "is missing: auth.mtls needs it")
 	}

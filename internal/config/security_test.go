@@ -12,7 +12,7 @@ import (
 )
 
 func TestSecurity(t *testing.T) {
-	s := parse(t, everyKey, "LAB", "l").Server
+	s := parse(t, everyKey, "LAB", "l", "LAB_32", strings.Repeat("ab", 32)).Server
 	if diff := cmp.Diff(config.TLS{CertFile: "/c/tls.crt", KeyFile: "/c/tls.key", ClientCAFile: "/c/ca.crt", RequireClientCert: true}, s.TLS); diff != "" {
 		t.Error(diff)
 	}

@@ -66,6 +66,10 @@ func serverKeys(s *Server) []key {
 			read: func(v value) { v.onOff(&s.PartialStore) },
 		},
 		{
+			name: "responses", kind: "mapping", doc: "Where running and recent responses are known, and how long they outlive a connection.",
+			read: func(v value) { v.object(responsesKeys(&s.Responses)) }, below: func() []key { return responsesKeys(&Responses{}) },
+		},
+		{
 			name: "instance", kind: "text", def: "host name and a random suffix", doc: "Names this process in events and logs.",
 			read: func(v value) { v.text(&s.Instance) },
 		},

@@ -72,7 +72,8 @@ func New(file *config.File, env config.Env, version string, logTo io.Writer) (*A
 	a.log = slog.New(slog.NewTextHandler(logTo, &slog.HandlerOptions{Level: &a.level}))
 	a.service = service.New(a.models.Load, a.client, service.Options{
 		Instance: file.Server.Instance, CallerKeys: file.Server.CallerKeys.Allow, NoStore: !file.Server.PartialStore, Log: a.log,
-		Images: images, Principal: principal.Name,
+		MaxDetached: file.Server.Responses.MaxDetached,
+		Images:      images, Principal: principal.Name,
 	})
 	a.gate = interceptors.NewGate(file.Server)
 	var certs *certificates

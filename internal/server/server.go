@@ -37,6 +37,8 @@ const (
 	// receipts is what is left of the drain when running streams are aborted, or a
 	// third of a short drain.
 	receipts = 10 * time.Second
+	// detachedLook is how often a drain looks whether detached responses run.
+	detachedLook = 50 * time.Millisecond
 )
 
 // transport is the gRPC server with what goes around it.
@@ -149,11 +151,22 @@ func (s *transport) shutdown(stopNow <-chan struct{}) {
 	}
 	close(s.health.over)
 	stopped := make(chan struct{})
-	go func() { s.grpc.GracefulStop(); close(stopped) }()
+	go func(stopped chan struct{}) { s.grpc.GracefulStop(); close(stopped) }(stopped)
+	var look <-chan time.Time
 	for {
 		select {
 		case <-stopped:
-			return
+			if !s.inference.Running() {
+				return
+			}
+			// Detached responses have no call that could be waited for.
+			every := time.NewTicker(detachedLook)
+			defer every.Stop()
+			stopped, look = nil, every.C
+		case <-look:
+			if !s.inference.Running() {
+				return
+			}
 		case <-abortAt.C:
 			s.inference.AbortAll()
 		case <-end.C:

@@ -81,7 +81,7 @@ func BenchmarkStream(b *testing.B) {
 				Upstream: memoryUpstream(c.body),
 				Price:    func(*profile.Model, *llmdv1.Usage, string) *llmdv1.Cost { return nil },
 				ErrorOf:  func(err error) *llmdv1.Error { return &llmdv1.Error{Message: err.Error()} },
-				Registry: responses.New(true),
+				Store:    responses.New(true),
 			})
 			g := &llmdv1.Generation{Model: "p/m", Context: &llmdv1.Context{Messages: []*llmdv1.Message{{Message: &llmdv1.Message_User{
 				User: &llmdv1.UserMessage{Content: []*llmdv1.UserContent{{Block: &llmdv1.UserContent_Text{Text: &llmdv1.TextContent{Text: "hi"}}}}},

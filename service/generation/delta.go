@@ -33,6 +33,8 @@ type event struct {
 	// response is any event but a delta, bytes its size once it is queued.
 	response *llmdv1.StreamResponse
 	bytes    int
+	// number is the event's own number plus one; 0 = its reader gives it one.
+	number int32
 
 	// kind is that of a delta's block; 0 = it is none.
 	kind  blockKind

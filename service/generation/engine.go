@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"fmt"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -36,8 +35,9 @@ type Config struct {
 	// Price is the cost of usage by a model in a service tier, nil if unknown.
 	Price func(m *profile.Model, u *llmdv1.Usage, tier string) *llmdv1.Cost
 	// ErrorOf spells an error in the contract's words.
-	ErrorOf  func(error) *llmdv1.Error
-	Registry *responses.Registry
+	ErrorOf func(error) *llmdv1.Error
+	// Store knows the running and the recent responses.
+	Store responses.Store
 	// Instance names this llmd; it is the first part of response ids.
 	Instance string
 	// Secrets are the credentials that requests to a model carry, where they are known
@@ -97,9 +97,11 @@ func (e *ReusedError) Error() string {
 func (e *Engine) Start(ctx context.Context, req *Request) (*Reader, error) {
 	if req.RequestID != "" {
 		// A repeated id costs no planning.
-		if known, ok := e.cfg.Registry.Get(responses.Key{Owner: req.Owner, RequestID: req.RequestID}); ok {
-			return e.joinKnown(req, &known)
+		known, err := e.cfg.Store.Known(ctx, responses.Key{Owner: req.Owner, RequestID: req.RequestID})
+		if err == nil {
+			return e.joinKnown(ctx, req, known)
 		}
+		// A store that cannot be asked stops nobody: see the claim below.
 	}
 	if req.Planning == nil {
 		req.Planning = ctx
@@ -117,44 +119,23 @@ func (e *Engine) Start(ctx context.Context, req *Request) (*Reader, error) {
 	id := e.cfg.Instance + "." + rand.Text()
 	r := newRun(e, req, id, p)
 	reader := r.join(req, false)
-	known, aborted, reason := e.cfg.Registry.Claim(req.Owner, id, req.RequestID, req.Hash, r)
-	if known != nil {
-		return e.joinKnown(req, known)
+	// An error of the store costs what is told of it, never the answer.
+	claimed, _ := e.cfg.Store.Claim(ctx, &responses.Claim{Owner: req.Owner, ResponseID: id, RequestID: req.RequestID, Hash: req.Hash, Live: r})
+	if claimed.Known != nil {
+		return e.joinKnown(ctx, req, claimed.Known)
 	}
-	if aborted {
-		r.Abort(reason)
+	if claimed.Aborted {
+		r.Abort(claimed.Reason)
 	}
 	r.begin(context.WithoutCancel(ctx), p)
 	return reader, nil
 }
 
-func (e *Engine) joinKnown(req *Request, known *responses.Found) (*Reader, error) {
+func (e *Engine) joinKnown(ctx context.Context, req *Request, known *responses.Known) (*Reader, error) {
 	if known.Hash != req.Hash {
-		return nil, &ReusedError{ResponseID: responseID(known)}
+		return nil, &ReusedError{ResponseID: known.ResponseID}
 	}
-	if known.Record != nil {
-		return e.replay(known.Record, req.Options), nil
-	}
-	r, ok := known.Live.(*Run)
-	if !ok {
-		return nil, fmt.Errorf("generation: %T cannot be joined", known.Live)
-	}
-	if reader := r.join(req, true); reader != nil {
-		return reader, nil
-	}
-	// It ended just now.
-	<-r.Done()
-	if f, ok := e.cfg.Registry.Get(responses.Key{Owner: req.Owner, RequestID: req.RequestID}); ok && f.Record != nil {
-		return e.replay(f.Record, req.Options), nil
-	}
-	return e.ended(r.Err(), nil, nil), nil
-}
-
-func responseID(f *responses.Found) string {
-	if f.Record != nil {
-		return f.Record.Message.GetResponseId()
-	}
-	return f.Live.Snapshot().GetResponseId()
+	return e.take(ctx, responses.Key{Owner: req.Owner, ResponseID: known.ResponseID}, known, -1, req)
 }
 
 func newRun(e *Engine, req *Request, id string, p *Plan) *Run {
@@ -165,6 +146,9 @@ func newRun(e *Engine, req *Request, id string, p *Plan) *Run {
 			snapshots: req.Options.GetSnapshotMode() == llmdv1.SnapshotMode_SNAPSHOT_MODE_DOUBLING,
 			message:   &llmdv1.AssistantMessage{ResponseId: id, CreateTime: timestamppb.Now()},
 		},
+	}
+	if detached := req.Options.GetDetached().AsDuration(); detached > 0 || e.cfg.Store.Shared() {
+		r.number(detached, e.cfg.Store.Shared())
 	}
 	r.asm.hide = r.hide
 	r.asm.errorOf = func(err error) *llmdv1.Error { return e.cfg.ErrorOf(r.failure(err)) }

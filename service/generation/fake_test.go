@@ -310,7 +310,7 @@ func newLab(t *testing.T, plays map[string][]reply) *lab {
 			}
 			return &llmdv1.Error{Reason: "INTERNAL"}
 		},
-		Registry: l.registry,
+		Store:    l.registry,
 		Instance: "test",
 		Panicked: func(kind string, _ []byte) { l.panics = append(l.panics, kind) },
 	})
@@ -436,4 +436,13 @@ func failureOf(t *testing.T, err error) *Failure {
 		t.Fatalf("%v is no Failure", err)
 	}
 	return f
+}
+
+// known is a response of the registry.
+func (l *lab) known(k responses.Key) (*responses.Known, bool) {
+	f, err := l.registry.Known(context.Background(), k)
+	if err != nil {
+		return &responses.Known{}, false
+	}
+	return f, true
 }

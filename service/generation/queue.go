@@ -47,6 +47,9 @@ func newQueue() *queue {
 	return &queue{ready: make(chan struct{}, 1), room: make(chan struct{}, 1)}
 }
 
+func (q *queue) wake() <-chan struct{}  { return q.ready }
+func (q *queue) space() <-chan struct{} { return q.room }
+
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

@@ -6,8 +6,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 	"github.com/llmd-dev/llmd/service/responses"
 )
@@ -22,12 +20,16 @@ const (
 // Reader is one stream's view of a run: its own queue, its own sequence numbers.
 type Reader struct {
 	run     *Run
-	queue   *queue
+	queue   feed
 	options *llmdv1.StreamOptions
 	// attached: it joined a run that another request began.
 	attached bool
 	// soft is when its caller wants the receipt of an abort; zero = never.
 	soft time.Time
+
+	// trail is where the events come from if they are not the run's own queue's.
+	trail responses.Trail
+	key   responses.Key
 
 	sequence int32
 	// sending is when the send in progress began, in Unix nanoseconds; 0 = none.
@@ -36,11 +38,16 @@ type Reader struct {
 
 // join adds a reader; nil if the run has ended.
 func (r *Run) join(req *Request, attached bool) *Reader {
-	rd := &Reader{run: r, queue: newQueue(), options: req.Options, attached: attached, soft: req.SoftDeadline}
+	rd := &Reader{run: r, options: req.Options, attached: attached, soft: req.SoftDeadline}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended {
 		return nil
+	}
+	if r.log != nil {
+		rd.queue, _ = r.log.cursor(-1, true)
+	} else {
+		rd.queue = newQueue()
 	}
 	if attached && r.started != nil {
 		rd.queue.push(event{response: r.started})
@@ -100,10 +107,8 @@ func (e *Engine) replay(rec *responses.Record, o *llmdv1.StreamOptions) *Reader 
 	}
 	rd := e.ended(err, rec.Started, rec.Message)
 	rd.options = o
-	pending := proto.CloneOf(rec.Message)
-	pending.StopReason, pending.Error = llmdv1.StopReason_STOP_REASON_PENDING, nil
 	s := &llmdv1.SnapshotEvent{}
-	s.Message, s.ContentOmitted = fit(pending)
+	s.Message, s.ContentOmitted = fit(responses.Pending(rec.Message))
 	rd.queue = newQueue()
 	rd.queue.push(event{response: rec.Started})
 	rd.queue.push(event{response: &llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_Snapshot{Snapshot: s}}})
@@ -140,6 +145,9 @@ func (rd *Reader) Outcome() (m *llmdv1.AssistantMessage, requestID string, err e
 // Wait waits for the end of the run without taking its events. A failure before
 // the commit point gives a nil message.
 func (rd *Reader) Wait(ctx context.Context) (*llmdv1.StartedEvent, *llmdv1.AssistantMessage, error) {
+	if rd.trail != nil {
+		return rd.waitTrail(ctx)
+	}
 	rd.queue.close(true)
 	select {
 	case <-rd.run.Done():
@@ -157,6 +165,9 @@ func (rd *Reader) Wait(ctx context.Context) (*llmdv1.StartedEvent, *llmdv1.Assis
 // called from one goroutine at a time. When the client stands still, a send may
 // still be blocked when Deliver returns: gRPC ends it with the call.
 func (rd *Reader) Deliver(ctx context.Context, send func(*llmdv1.StreamResponse) error) error {
+	if rd.trail != nil {
+		defer rd.pump(ctx)()
+	}
 	s := &sender{reader: rd, send: send, sent: make(chan error, 1), beat: rd.options.GetHeartbeatInterval().AsDuration()}
 	rd.queue.serve(s.start, s.beat > 0)
 	err := rd.follow(ctx, s.sent)
@@ -244,7 +255,9 @@ func (r *Run) leave(rd *Reader, why error) {
 	case errors.Is(why, context.DeadlineExceeded):
 		ab = &Abort{Cause: llmdv1.AbortCause_ABORT_CAUSE_DEADLINE}
 	}
-	r.end(ab)
+	if !r.outlive(ab) {
+		r.end(ab)
+	}
 }
 
 // slow is the status of a client that stands still.

@@ -55,9 +55,10 @@ func TestSlowConsumer(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- rd.Deliver(t.Context(), stopAfter(blocked, 5)) }()
 		synctest.Wait()
-		rd.queue.mu.Lock()
-		held, items := rd.queue.bytes, len(rd.queue.items)
-		rd.queue.mu.Unlock()
+		q := rd.queue.(*queue) //nolint:forcetypeassert // a test
+		q.mu.Lock()
+		held, items := q.bytes, len(q.items)
+		q.mu.Unlock()
 		if held > maxQueuedBytes+2*maxDeltaBytes || items > 2*maxQueued+8 {
 			t.Errorf("%d bytes in %d events are held for a client that does not read", held, items)
 		}
@@ -142,7 +143,7 @@ func TestAbortWhileBlocked(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 			<-rd.run.Done()
-			f, ok := l.registry.Get(responses.Key{ResponseID: rd.run.Snapshot().GetResponseId()})
+			f, ok := l.known(responses.Key{ResponseID: rd.run.Snapshot().GetResponseId()})
 			if !ok || f.Record.Terminal.GetAborted() == nil {
 				t.Errorf("%s: no receipt is kept", name)
 			}
@@ -279,7 +280,7 @@ func TestTombstone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, map[string][]reply{"a": {text("x")}})
 		defer l.registry.Close()
-		l.registry.Bury(responses.Key{RequestID: "early"}, "never mind")
+		_, _ = l.registry.Abort(t.Context(), responses.Key{RequestID: "early"}, "never mind")
 		req := ask("lab/a")
 		req.RequestID = "early"
 		s := l.run(t, req)
@@ -344,7 +345,7 @@ func TestOmitFinalMessage(t *testing.T) {
 					t.Errorf("%v", s.last())
 				}
 			}
-			f, _ := l.registry.Get(responses.Key{ResponseID: s.started().GetResponseId()})
+			f, _ := l.known(responses.Key{ResponseID: s.started().GetResponseId()})
 			if f.Record == nil || len(f.Record.Message.GetContent()) != 1 {
 				t.Error("the record has no content")
 			}
@@ -361,7 +362,7 @@ func TestLargeRecord(t *testing.T) {
 		if s.err != nil || len(s.text()) != 5<<20 || !s.last().GetDone().GetContentOmitted() {
 			t.Fatalf("%v, %d bytes", s.err, len(s.text()))
 		}
-		f, ok := l.registry.Get(responses.Key{ResponseID: s.started().GetResponseId()})
+		f, ok := l.known(responses.Key{ResponseID: s.started().GetResponseId()})
 		if !ok || len(f.Record.Message.GetContent()) != 0 || f.Record.Message.GetStopReason() != llmdv1.StopReason_STOP_REASON_STOP {
 			t.Errorf("kept: %v", ok)
 		}

@@ -40,6 +40,11 @@ type Run struct {
 	plan     *Plan // of the candidate in hand
 	attempts []*llmdv1.Attempt
 	readers  []*Reader
+	// log has the events under their numbers, for those that outlive their
+	// connection or are shared; nil = each reader counts for itself.
+	log    *eventLog
+	orphan orphan
+	heard  time.Time // when the last event came, of a response that is followed
 	// started and terminal are the first and the last event.
 	started, terminal *llmdv1.StreamResponse
 	watch             *watchdog
@@ -145,7 +150,7 @@ func (r *Run) begun() {
 	r.started = events[len(events)-1].response
 	r.publish(events...)
 	for _, rd := range r.readers {
-		if rd.attached {
+		if rd.attached && r.log == nil {
 			rd.queue.push(event{response: r.asm.snapshotEvent()})
 		}
 	}
@@ -287,7 +292,7 @@ func (r *Run) waitForReaders(ctx context.Context) {
 	from := time.Now()
 	for full != nil && ctx.Err() == nil {
 		select {
-		case <-full.queue.room:
+		case <-full.queue.space():
 		case <-r.stirred:
 		case <-ctx.Done():
 		}
@@ -309,6 +314,12 @@ func (r *Run) fullReader() *Reader {
 
 // publish gives events to all readers. The caller holds the lock.
 func (r *Run) publish(events ...event) {
+	if r.log != nil {
+		for _, e := range events {
+			r.log.append(e)
+		}
+		return
+	}
 	for _, rd := range r.readers {
 		for _, e := range events {
 			rd.queue.push(e)
@@ -352,10 +363,13 @@ func (r *Run) finish(a *answer, err error) {
 		a.close()
 	}
 	rec := r.seal(err)
-	r.engine.cfg.Registry.Finish(r.request.Owner, r.asm.message.GetResponseId(), rec)
+	r.engine.cfg.Store.Finish(r.request.Owner, r.asm.message.GetResponseId(), rec, r.failed(rec))
 	close(r.done)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.log != nil {
+		r.log.close()
+	}
 	for _, rd := range r.readers {
 		rd.queue.close(false)
 	}
@@ -368,6 +382,7 @@ func (r *Run) seal(err error) *responses.Record {
 	if r.deadline != nil {
 		r.deadline.Stop()
 	}
+	r.orphan.stop()
 	if r.ended { // a first try to end it panicked
 		r.err = r.failure(errPanic)
 		return nil
@@ -409,6 +424,7 @@ func (r *Run) record() *responses.Record {
 	}
 	m := r.asm.message
 	rec := &responses.Record{Started: r.started, Terminal: r.terminal, Message: m, Err: r.err}
+	r.keepLog(rec)
 	if proto.Size(m) > responses.MaxRecordBytes {
 		rec.Message = withoutContent(m)
 	}

@@ -71,7 +71,7 @@ func (s *sender) run() (end bool, err error) {
 			return true, nil
 		}
 		select {
-		case <-rd.queue.ready:
+		case <-rd.queue.wake():
 		case <-quiet.C:
 			switch {
 			case s.beat > 0:
@@ -89,19 +89,29 @@ func (s *sender) run() (end bool, err error) {
 
 // heartbeat sends one, unless the stream has not begun or is about to end.
 func (rd *Reader) heartbeat(send func(*llmdv1.StreamResponse) error) error {
-	silence, ok := rd.run.silence()
+	silence, ok := rd.silence()
 	if !ok || rd.sequence == 0 { // started comes first
 		return nil
 	}
-	return rd.deliver(&event{response: &llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_Heartbeat{Heartbeat: &llmdv1.HeartbeatEvent{
+	e := event{response: &llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_Heartbeat{Heartbeat: &llmdv1.HeartbeatEvent{
 		UpstreamIdleDuration: durationpb.New(silence),
-	}}}}, send)
+	}}}}
+	switch {
+	case rd.trail != nil:
+		e.number = rd.sequence // that of the event before
+	case rd.run.beat(e):
+		return nil // it comes back with its number
+	}
+	return rd.deliver(&e, send)
 }
 
 // deliver numbers an event and sends it.
 func (rd *Reader) deliver(e *event, send func(*llmdv1.StreamResponse) error) error {
 	if e.kind == 0 && rd.options.GetOmitFinalMessage() {
 		e.response = omitContent(e.response)
+	}
+	if e.number > 0 {
+		rd.sequence = e.number - 1
 	}
 	out := e.numbered(rd.sequence)
 	rd.sequence++

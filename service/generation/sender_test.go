@@ -47,9 +47,10 @@ func TestSenderPanics(t *testing.T) {
 
 // resting says whether a reader's sender has left.
 func (rd *Reader) resting() bool {
-	rd.queue.mu.Lock()
-	defer rd.queue.mu.Unlock()
-	return rd.queue.resting
+	q := rd.queue.(*queue) //nolint:forcetypeassert // a response without numbers
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.resting
 }
 
 // Whatever the pauses: every event is sent when it comes, in order, though senders

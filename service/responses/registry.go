@@ -20,50 +20,19 @@ const (
 	maxTombstones  = 10_000
 )
 
-// Live is a running response.
-type Live interface {
-	// Abort ends it at somebody's wish and says whether it was still running.
-	Abort(reason string) bool
-	// Shutdown ends it because the service stops.
-	Shutdown()
-	// Done is closed when it has ended and its record is kept.
-	Done() <-chan struct{}
-	// Snapshot is the message so far, or the final one once Done is closed.
-	Snapshot() *llmdv1.AssistantMessage
+// found is what a key leads to: one of the two is set.
+type found struct {
+	live   Live
+	record *Record
+	hash   [32]byte
+	id     string
 }
 
-// Record is a response that has ended. It is shared and never changed.
-type Record struct {
-	// Started and Terminal are its first and its last event.
-	Started, Terminal *llmdv1.StreamResponse
-	// Message is the final message; without content if that was over
-	// MaxRecordBytes.
-	Message *llmdv1.AssistantMessage
-	// Err is what the status said; nil = OK.
-	Err error
-	// ExpireTime is when it is forgotten.
-	ExpireTime time.Time
-
-	bytes int
+func (f *found) known() *Known {
+	return &Known{ResponseID: f.id, Hash: f.hash, Live: f.live, Record: f.record}
 }
 
-// Key names a response.
-type Key struct {
-	// Owner is the authenticated principal.
-	Owner string
-	// ResponseID or RequestID: one of the two.
-	ResponseID, RequestID string
-}
-
-// Found is what a key leads to: one of the two is set.
-type Found struct {
-	Live   Live
-	Record *Record
-	// Hash is the digest of the request's body.
-	Hash [32]byte
-}
-
-// Registry is the in-memory store. It is safe for concurrent use.
+// Registry is the store in the memory of one process.
 type Registry struct {
 	now  func() time.Time
 	keep bool
@@ -79,7 +48,7 @@ type Registry struct {
 
 type entry struct {
 	response, request Key
-	found             Found
+	found             found
 	place             *list.Element
 }
 
@@ -94,7 +63,7 @@ func New(keep bool) *Registry {
 	return &Registry{now: time.Now, keep: keep, byKey: map[Key]*entry{}, recent: list.New(), tombstones: map[Key]tombstone{}}
 }
 
-// Close forgets everything and stops the clock.
+// Close implements [Store]: it forgets everything and stops the clock.
 func (r *Registry) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -108,37 +77,35 @@ func (r *Registry) Close() {
 	}
 }
 
-// Claim registers a running response, unless its request id is known: then what is
-// known comes back and nothing is registered. aborted says that an Abort for the
-// request id came before, with its reason.
-func (r *Registry) Claim(owner, responseID, requestID string, hash [32]byte, live Live) (known *Found, aborted bool, reason string) {
+// Claim implements [Store]. There is never an error.
+func (r *Registry) Claim(_ context.Context, c *Claim) (Claimed, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e := &entry{response: Key{Owner: owner, ResponseID: responseID}, found: Found{Live: live, Hash: hash}}
-	if requestID != "" {
-		e.request = Key{Owner: owner, RequestID: requestID}
+	e := &entry{response: Key{Owner: c.Owner, ResponseID: c.ResponseID}, found: found{live: c.Live, hash: c.Hash, id: c.ResponseID}}
+	var out Claimed
+	if c.RequestID != "" {
+		e.request = Key{Owner: c.Owner, RequestID: c.RequestID}
 		if old := r.lookUp(e.request); old != nil {
-			found := old.found
-			return &found, false, ""
+			return Claimed{Known: old.found.known()}, nil
 		}
 		if t, ok := r.tombstones[e.request]; ok {
 			delete(r.tombstones, e.request)
 			if r.now().Before(t.expires) {
-				aborted, reason = true, t.reason
+				out.Aborted, out.Reason = true, t.reason
 			}
 		}
 		r.byKey[e.request] = e
 	}
 	r.byKey[e.response] = e
-	return nil, aborted, reason
+	return out, nil
 }
 
-// Finish turns a running response into a record; with nil it is forgotten.
-func (r *Registry) Finish(owner, responseID string, rec *Record) {
+// Finish implements [Store].
+func (r *Registry) Finish(owner, responseID string, rec *Record, _ *llmdv1.Error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := r.byKey[Key{Owner: owner, ResponseID: responseID}]
-	if e == nil || e.found.Live == nil {
+	if e == nil || e.found.live == nil {
 		return
 	}
 	if rec == nil || r.closed || !r.keep {
@@ -146,8 +113,8 @@ func (r *Registry) Finish(owner, responseID string, rec *Record) {
 		return
 	}
 	rec.ExpireTime = r.now().Add(TTL)
-	rec.bytes = proto.Size(rec.Message) + proto.Size(rec.Started) + proto.Size(rec.Terminal)
-	e.found.Live, e.found.Record = nil, rec
+	rec.bytes = proto.Size(rec.Message) + proto.Size(rec.Started) + proto.Size(rec.Terminal) + rec.Log.size()
+	e.found.live, e.found.record = nil, rec
 	e.place = r.recent.PushFront(e)
 	r.bytes += rec.bytes
 	for r.bytes > MaxBytes && r.recent.Len() > 1 {
@@ -156,16 +123,88 @@ func (r *Registry) Finish(owner, responseID string, rec *Record) {
 	r.schedule()
 }
 
-// Get finds a response of its owner.
-func (r *Registry) Get(k Key) (Found, bool) {
+// get finds a response of its owner.
+func (r *Registry) get(k Key) (found, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := r.lookUp(k)
 	if e == nil {
-		return Found{}, false
+		return found{}, false
 	}
 	return e.found, true
 }
+
+// Known implements [Store].
+func (r *Registry) Known(_ context.Context, k Key) (*Known, error) {
+	f, ok := r.get(k)
+	if !ok {
+		return nil, ErrNotFound
+	}
+	return f.known(), nil
+}
+
+// Abort implements [Store].
+func (r *Registry) Abort(ctx context.Context, k Key, reason string) (*Receipt, error) {
+	f, ok := r.get(k)
+	switch {
+	case !ok:
+		r.bury(k, reason)
+		return nil, ErrNotFound
+	case f.record != nil:
+		return &Receipt{Message: f.record.Message, Finished: true}, nil
+	}
+	return AbortLive(ctx, f.live, reason)
+}
+
+// AbortLive aborts a response of this process and waits for its end.
+func AbortLive(ctx context.Context, live Live, reason string) (*Receipt, error) {
+	aborted := live.Abort(reason)
+	select {
+	case <-live.Done():
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return &Receipt{Message: live.Snapshot(), Finished: !aborted}, nil
+}
+
+// Message implements [Store].
+func (r *Registry) Message(ctx context.Context, k Key, wait time.Duration) (*Kept, error) {
+	f, ok := r.get(k)
+	if !ok {
+		return nil, ErrNotFound
+	}
+	if f.live != nil && wait > 0 {
+		Wait(ctx, f.live, wait)
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if again, still := r.get(k); still {
+			f = again
+		}
+	}
+	if f.record != nil {
+		return &Kept{Message: f.record.Message, ExpireTime: f.record.ExpireTime}, nil
+	}
+	return &Kept{Message: f.live.Snapshot()}, nil
+}
+
+// Follow implements [Store].
+func (r *Registry) Follow(_ context.Context, k Key, after int32) (Trail, error) {
+	f, ok := r.get(k)
+	switch {
+	case !ok:
+		return nil, ErrNotFound
+	case f.record != nil:
+		return f.record.trail(after)
+	}
+	if t := f.live.Follow(after); t != nil {
+		return t, nil
+	}
+	return nil, ErrUnnumbered
+}
+
+// Shared implements [Store].
+func (*Registry) Shared() bool { return false }
 
 // lookUp finds what has not expired, and marks it as used.
 func (r *Registry) lookUp(k Key) *entry {
@@ -173,7 +212,7 @@ func (r *Registry) lookUp(k Key) *entry {
 	if e == nil || e.place == nil {
 		return e
 	}
-	if !r.now().Before(e.found.Record.ExpireTime) {
+	if !r.now().Before(e.found.record.ExpireTime) {
 		r.forget(e)
 		return nil
 	}
@@ -181,8 +220,8 @@ func (r *Registry) lookUp(k Key) *entry {
 	return e
 }
 
-// Bury leaves a tombstone for a request id that is not known.
-func (r *Registry) Bury(k Key, reason string) {
+// bury leaves a tombstone for a request id that is not known.
+func (r *Registry) bury(k Key, reason string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.tombstones) >= maxTombstones {
@@ -195,14 +234,14 @@ func (r *Registry) Bury(k Key, reason string) {
 	r.schedule()
 }
 
-// Live lists the running responses.
-func (r *Registry) Live() []Live {
+// Running implements [Store].
+func (r *Registry) Running() []Live {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var out []Live
 	for k, e := range r.byKey {
-		if k.ResponseID != "" && e.found.Live != nil {
-			out = append(out, e.found.Live)
+		if k.ResponseID != "" && e.found.live != nil {
+			out = append(out, e.found.live)
 		}
 	}
 	return out
@@ -235,7 +274,7 @@ func (r *Registry) forget(e *entry) {
 	}
 	if e.place != nil {
 		r.recent.Remove(e.place)
-		r.bytes -= e.found.Record.bytes
+		r.bytes -= e.found.record.bytes
 	}
 }
 
@@ -245,7 +284,7 @@ func (r *Registry) expire() {
 	now := r.now()
 	for p := r.recent.Back(); p != nil; {
 		e, before := entryOf(p), p.Prev()
-		if !now.Before(e.found.Record.ExpireTime) {
+		if !now.Before(e.found.record.ExpireTime) {
 			r.forget(e)
 		}
 		p = before

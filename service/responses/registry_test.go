@@ -49,43 +49,55 @@ func record(id string, n int) *Record {
 	return &Record{Message: m, Started: &llmdv1.StreamResponse{}, Terminal: &llmdv1.StreamResponse{SequenceNumber: 1}}
 }
 
+func (l *fakeLive) Follow(int32) Trail { return nil }
+func (*fakeLive) Hold() func()         { return func() {} }
+func (*fakeLive) Feed(func()) Feed     { return nil }
+
+// tryClaim claims without a test to fail.
+func tryClaim(r *Registry, owner, response, request string, hash [32]byte, live Live) (*Known, bool, string) {
+	c, _ := r.Claim(context.Background(), &Claim{Owner: owner, ResponseID: response, RequestID: request, Hash: hash, Live: live})
+	return c.Known, c.Aborted, c.Reason
+}
+
+func finish(r *Registry, owner, id string, rec *Record) { r.Finish(owner, id, rec, nil) }
+
 func claim(t *testing.T, r *Registry, owner, response, request string) {
 	t.Helper()
-	if known, _, _ := r.Claim(owner, response, request, [32]byte{1}, newLive(response)); known != nil {
+	if known, _, _ := tryClaim(r, owner, response, request, [32]byte{1}, newLive(response)); known != nil {
 		t.Fatalf("%s is known", request)
 	}
 }
 
 func has(r *Registry, k Key) bool {
-	_, ok := r.Get(k)
+	_, ok := r.get(k)
 	return ok
 }
 
 func TestLifeOfAResponse(t *testing.T) {
 	r, c := newRegistry(t, true)
 	live := newLive("a.1")
-	if known, aborted, _ := r.Claim("me", "a.1", "q", [32]byte{7}, live); known != nil || aborted {
+	if known, aborted, _ := tryClaim(r, "me", "a.1", "q", [32]byte{7}, live); known != nil || aborted {
 		t.Fatal("a new response is known or aborted")
 	}
 	for _, k := range []Key{{Owner: "me", ResponseID: "a.1"}, {Owner: "me", RequestID: "q"}} {
-		if f, ok := r.Get(k); !ok || f.Live != Live(live) || f.Record != nil || f.Hash != [32]byte{7} {
+		if f, ok := r.get(k); !ok || f.live != Live(live) || f.record != nil || f.hash != [32]byte{7} {
 			t.Errorf("%v while running: %v, %v", k, f, ok)
 		}
 	}
-	if n := len(r.Live()); n != 1 {
+	if n := len(r.Running()); n != 1 {
 		t.Errorf("%d running", n)
 	}
-	r.Finish("me", "a.1", record("a.1", 10))
+	finish(r, "me", "a.1", record("a.1", 10))
 	for _, k := range []Key{{Owner: "me", ResponseID: "a.1"}, {Owner: "me", RequestID: "q"}} {
-		f, ok := r.Get(k)
-		if !ok || f.Live != nil || f.Record.Message.GetResponseId() != "a.1" || f.Hash != [32]byte{7} {
+		f, ok := r.get(k)
+		if !ok || f.live != nil || f.record.Message.GetResponseId() != "a.1" || f.hash != [32]byte{7} {
 			t.Fatalf("%v when ended: %v, %v", k, f, ok)
 		}
-		if want := c.now().Add(5 * time.Minute); !f.Record.ExpireTime.Equal(want) {
-			t.Errorf("expires at %v, want %v", f.Record.ExpireTime, want)
+		if want := c.now().Add(5 * time.Minute); !f.record.ExpireTime.Equal(want) {
+			t.Errorf("expires at %v, want %v", f.record.ExpireTime, want)
 		}
 	}
-	if n := len(r.Live()); n != 0 {
+	if n := len(r.Running()); n != 0 {
 		t.Errorf("%d running after the end", n)
 	}
 }
@@ -96,7 +108,7 @@ func TestExpiry(t *testing.T) {
 	r, c := newRegistry(t, true)
 	claim(t, r, "me", "a.1", "q")
 	claim(t, r, "me", "a.2", "running")
-	r.Finish("me", "a.1", record("a.1", 10))
+	finish(r, "me", "a.1", record("a.1", 10))
 	k := Key{Owner: "me", ResponseID: "a.1"}
 	for range 299 {
 		c.advance(time.Second)
@@ -122,10 +134,10 @@ func TestExpiry(t *testing.T) {
 func TestClaimAfterExpiry(t *testing.T) {
 	r, c := newRegistry(t, true)
 	claim(t, r, "me", "a.1", "q")
-	r.Finish("me", "a.1", record("a.1", 10))
+	finish(r, "me", "a.1", record("a.1", 10))
 	c.advance(TTL)
 	claim(t, r, "me", "a.2", "q")
-	if f, _ := r.Get(Key{Owner: "me", RequestID: "q"}); f.Live == nil {
+	if f, _ := r.get(Key{Owner: "me", RequestID: "q"}); f.live == nil {
 		t.Error("the id leads to the old response")
 	}
 	if has(r, Key{Owner: "me", ResponseID: "a.1"}) {
@@ -142,12 +154,12 @@ func TestOwners(t *testing.T) {
 			t.Errorf("%v is found by a stranger", k)
 		}
 	}
-	r.Finish("you", "a.1", record("a.1", 1))
-	if f, _ := r.Get(Key{Owner: "me", ResponseID: "a.1"}); f.Record != nil {
+	finish(r, "you", "a.1", record("a.1", 1))
+	if f, _ := r.get(Key{Owner: "me", ResponseID: "a.1"}); f.record != nil {
 		t.Error("a stranger ended a response")
 	}
-	r.Bury(Key{Owner: "you", RequestID: "z"}, "stop")
-	if _, aborted, _ := r.Claim("me", "a.3", "z", [32]byte{}, newLive("a.3")); aborted {
+	r.bury(Key{Owner: "you", RequestID: "z"}, "stop")
+	if _, aborted, _ := tryClaim(r, "me", "a.3", "z", [32]byte{}, newLive("a.3")); aborted {
 		t.Error("a stranger's tombstone counts")
 	}
 }
@@ -159,14 +171,14 @@ func TestBound(t *testing.T) {
 	for i := range 63 {
 		id := fmt.Sprint("a.", i)
 		claim(t, r, "me", id, id)
-		r.Finish("me", id, record(id, size))
+		finish(r, "me", id, record(id, size))
 	}
 	has(r, Key{Owner: "me", ResponseID: "a.0"})
 	has(r, Key{Owner: "me", RequestID: "a.1"})
 	for i := 63; i < 73; i++ {
 		id := fmt.Sprint("a.", i)
 		claim(t, r, "me", id, id)
-		r.Finish("me", id, record(id, size))
+		finish(r, "me", id, record(id, size))
 		if r.bytes > 64<<20 {
 			t.Fatalf("%d bytes are kept", r.bytes)
 		}
@@ -182,7 +194,7 @@ func TestBound(t *testing.T) {
 	}
 	sum := 0
 	for p := r.recent.Front(); p != nil; p = p.Next() {
-		rec := entryOf(p).found.Record
+		rec := entryOf(p).found.record
 		sum += proto.Size(rec.Message) + proto.Size(rec.Started) + proto.Size(rec.Terminal)
 	}
 	if sum != r.bytes {
@@ -196,7 +208,7 @@ func TestLargestRecordStays(t *testing.T) {
 	for i := range 40 {
 		id := fmt.Sprint("a.", i)
 		claim(t, r, "me", id, "")
-		r.Finish("me", id, record(id, MaxRecordBytes-100))
+		finish(r, "me", id, record(id, MaxRecordBytes-100))
 		if !has(r, Key{Owner: "me", ResponseID: id}) {
 			t.Fatalf("%s is gone at once", id)
 		}
@@ -205,22 +217,22 @@ func TestLargestRecordStays(t *testing.T) {
 
 func TestTombstones(t *testing.T) {
 	r, c := newRegistry(t, true)
-	r.Bury(Key{Owner: "me", RequestID: "early"}, "changed my mind")
+	r.bury(Key{Owner: "me", RequestID: "early"}, "changed my mind")
 	c.advance(9 * time.Second)
-	known, aborted, reason := r.Claim("me", "a.1", "early", [32]byte{}, newLive("a.1"))
+	known, aborted, reason := tryClaim(r, "me", "a.1", "early", [32]byte{}, newLive("a.1"))
 	if known != nil || !aborted || reason != "changed my mind" {
 		t.Errorf("%v, %v, %q", known, aborted, reason)
 	}
-	r.Finish("me", "a.1", nil)
-	if _, again, _ := r.Claim("me", "a.2", "early", [32]byte{}, newLive("a.2")); again {
+	finish(r, "me", "a.1", nil)
+	if _, again, _ := tryClaim(r, "me", "a.2", "early", [32]byte{}, newLive("a.2")); again {
 		t.Error("a tombstone works twice")
 	}
-	r.Bury(Key{Owner: "me", RequestID: "late"}, "")
+	r.bury(Key{Owner: "me", RequestID: "late"}, "")
 	c.advance(10 * time.Second)
-	if _, late, _ := r.Claim("me", "a.3", "late", [32]byte{}, newLive("a.3")); late {
+	if _, late, _ := tryClaim(r, "me", "a.3", "late", [32]byte{}, newLive("a.3")); late {
 		t.Error("a tombstone of ten seconds counts")
 	}
-	r.Bury(Key{Owner: "me", ResponseID: "a.9"}, "") // response ids are ours: nobody can know one early
+	r.bury(Key{Owner: "me", ResponseID: "a.9"}, "") // response ids are ours: nobody can know one early
 	if len(r.tombstones) != 0 {
 		t.Errorf("%d tombstones", len(r.tombstones))
 	}
@@ -230,13 +242,13 @@ func TestTombstones(t *testing.T) {
 func TestTombstoneBound(t *testing.T) {
 	r, c := newRegistry(t, true)
 	for i := range maxTombstones + 50 {
-		r.Bury(Key{RequestID: fmt.Sprint(i)}, "")
+		r.bury(Key{RequestID: fmt.Sprint(i)}, "")
 	}
 	if n := len(r.tombstones); n != maxTombstones {
 		t.Errorf("%d tombstones", n)
 	}
 	c.advance(TombstoneTTL)
-	r.Bury(Key{RequestID: "new"}, "")
+	r.bury(Key{RequestID: "new"}, "")
 	if n := len(r.tombstones); n != 1 {
 		t.Errorf("%d tombstones, want the new one alone", n)
 	}
@@ -245,14 +257,14 @@ func TestTombstoneBound(t *testing.T) {
 // Without keep a response is known while it runs, and an early Abort works.
 func TestKeepNothing(t *testing.T) {
 	r, _ := newRegistry(t, false)
-	r.Bury(Key{RequestID: "q"}, "no")
-	if _, aborted, _ := r.Claim("", "a.1", "q", [32]byte{}, newLive("a.1")); !aborted {
+	r.bury(Key{RequestID: "q"}, "no")
+	if _, aborted, _ := tryClaim(r, "", "a.1", "q", [32]byte{}, newLive("a.1")); !aborted {
 		t.Error("the tombstone is lost")
 	}
 	if !has(r, Key{ResponseID: "a.1"}) {
 		t.Error("a running response is not known")
 	}
-	r.Finish("", "a.1", record("a.1", 10))
+	finish(r, "", "a.1", record("a.1", 10))
 	if has(r, Key{ResponseID: "a.1"}) || has(r, Key{RequestID: "q"}) || r.bytes != 0 {
 		t.Error("something is kept")
 	}
@@ -262,7 +274,7 @@ func TestKeepNothing(t *testing.T) {
 func TestForgottenFailure(t *testing.T) {
 	r, _ := newRegistry(t, true)
 	claim(t, r, "me", "a.1", "q")
-	r.Finish("me", "a.1", nil)
+	finish(r, "me", "a.1", nil)
 	if has(r, Key{Owner: "me", ResponseID: "a.1"}) {
 		t.Error("a failure is remembered")
 	}
@@ -272,10 +284,10 @@ func TestForgottenFailure(t *testing.T) {
 func TestFinishTwice(t *testing.T) {
 	r, _ := newRegistry(t, true)
 	claim(t, r, "me", "a.1", "")
-	r.Finish("me", "a.1", record("a.1", 100))
+	finish(r, "me", "a.1", record("a.1", 100))
 	bytes := r.bytes
-	r.Finish("me", "a.1", record("a.1", 5000))
-	r.Finish("me", "a.2", record("a.2", 5000)) // never claimed
+	finish(r, "me", "a.1", record("a.1", 5000))
+	finish(r, "me", "a.2", record("a.2", 5000)) // never claimed
 	if r.bytes != bytes || r.recent.Len() != 1 {
 		t.Errorf("%d bytes, want %d; %d records", r.bytes, bytes, r.recent.Len())
 	}
@@ -292,35 +304,35 @@ func TestClaimRace(t *testing.T) {
 		for i := range 16 {
 			wg.Go(func() {
 				id := fmt.Sprintf("a.%d.%d", round, i)
-				known, _, _ := r.Claim("me", id, request, [32]byte{byte(round)}, newLive(id))
+				known, _, _ := tryClaim(r, "me", id, request, [32]byte{byte(round)}, newLive(id))
 				if known == nil {
 					won.Add(1)
 					winner.Store(id)
 					if i%2 == 0 {
-						r.Finish("me", id, record(id, 100))
+						finish(r, "me", id, record(id, 100))
 					}
 				} else if known.Hash != [32]byte{byte(round)} || known.Live == nil && known.Record == nil {
 					t.Error("a known response without facts")
 				}
 			})
 			wg.Go(func() {
-				r.Get(Key{Owner: "me", RequestID: request})
-				r.Live()
+				r.get(Key{Owner: "me", RequestID: request})
+				r.Running()
 			})
 		}
 		wg.Wait()
 		if won.Load() != 1 {
 			t.Fatalf("%d claims won", won.Load())
 		}
-		f, ok := r.Get(Key{Owner: "me", RequestID: request})
+		f, ok := r.get(Key{Owner: "me", RequestID: request})
 		if !ok {
 			t.Fatal("nothing is found")
 		}
 		var id string
-		if f.Record != nil {
-			id = f.Record.Message.GetResponseId()
+		if f.record != nil {
+			id = f.record.Message.GetResponseId()
 		} else {
-			id = f.Live.Snapshot().GetResponseId()
+			id = f.live.Snapshot().GetResponseId()
 		}
 		if id != winner.Load() {
 			t.Errorf("%s is found, %s won", id, winner.Load())
@@ -332,8 +344,8 @@ func TestClaimRace(t *testing.T) {
 func TestSweep(t *testing.T) {
 	r, c := newRegistry(t, true)
 	claim(t, r, "me", "a.1", "q")
-	r.Finish("me", "a.1", record("a.1", 100))
-	r.Bury(Key{RequestID: "x"}, "")
+	finish(r, "me", "a.1", record("a.1", 100))
+	r.bury(Key{RequestID: "x"}, "")
 	if r.sweep == nil {
 		t.Fatal("no sweep is planned")
 	}
@@ -351,13 +363,13 @@ func TestClose(t *testing.T) {
 	r := New(true)
 	claim(t, r, "", "a.1", "q")
 	claim(t, r, "", "a.2", "")
-	r.Finish("", "a.1", record("a.1", 100))
+	finish(r, "", "a.1", record("a.1", 100))
 	r.Close()
 	if has(r, Key{ResponseID: "a.1"}) || r.bytes != 0 {
 		t.Errorf("kept after Close, %d bytes", r.bytes)
 	}
-	r.Finish("", "a.2", record("a.2", 100)) // a run that ends late
-	r.Bury(Key{RequestID: "x"}, "")
+	finish(r, "", "a.2", record("a.2", 100)) // a run that ends late
+	r.bury(Key{RequestID: "x"}, "")
 	if r.bytes != 0 || len(r.tombstones) != 0 || len(r.byKey) != 0 {
 		t.Error("kept after Close")
 	}
@@ -384,10 +396,10 @@ func BenchmarkGet(b *testing.B) {
 	defer r.Close()
 	for i := range 50_000 {
 		id := fmt.Sprint("a.", i)
-		r.Claim("", id, id, [32]byte{}, newLive(id))
-		r.Finish("", id, record(id, 100))
+		tryClaim(r, "", id, id, [32]byte{}, newLive(id))
+		finish(r, "", id, record(id, 100))
 	}
 	for i := 0; b.Loop(); i++ {
-		r.Get(Key{RequestID: fmt.Sprint("a.", i%50_000)})
+		r.get(Key{RequestID: fmt.Sprint("a.", i%50_000)})
 	}
 }
