@@ -83,7 +83,7 @@ func stubs(t *testing.T, l *build.Language, b *build.Built) {
 		"node":   {"llmd/v1/inference_service_pb.ts", `case: "toolCallDelta";`},
 		"java":   {"dev/llmd/v1/InferenceServiceGrpc.java", "package dev.llmd.v1;"},
 		"rust":   {"llmd.v1.rs", "pub mod inference_service_client"},
-		"csharp": {"InferenceService.g.cs", "namespace Llmd.V1 {"},
+		"csharp": {"InferenceServiceGrpc.g.cs", "class InferenceServiceClient : grpc::ClientBase<InferenceServiceClient>"},
 	}[l.Dir]
 	text, err := os.ReadFile(filepath.Join(out, l.Dir, filepath.FromSlash(has.file)))
 	if err != nil || !strings.Contains(string(text), has.text) {

@@ -32,6 +32,9 @@ func (r *release) program(ctx context.Context, work, platform string) error {
 	if err != nil {
 		return err
 	}
+	if r.version != "" && r.version != info.Main.Version {
+		return fmt.Errorf("the checkout has changed meanwhile: %s, before %s", info.Main.Version, r.version)
+	}
 	r.version = info.Main.Version
 	name := "llmd_" + r.version + "_" + system + "_" + machine
 	a, err := r.pack(name, platform, file)

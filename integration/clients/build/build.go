@@ -68,8 +68,8 @@ func Languages() []Language {
 			Stubs: []Stubs{{"target/debug/build/llmd-client-*/out", "llmd.v1.rs"}},
 		},
 		{
-			Name: "C#", Dir: "csharp", Needs: []string{"python3"}, Lock: "requirements.txt",
-			Stubs: []Stubs{{"gen", "*.g.cs"}},
+			Name: "C#", Dir: "csharp", Needs: []string{"python3"}, Lock: "stubs/requirements.txt",
+			Stubs: []Stubs{{"obj/stubs", "*.g.cs"}},
 		},
 	}
 }
@@ -183,7 +183,7 @@ func (l *Language) build(ctx context.Context, root, cache string, commands []str
 }
 
 // generated are the folders that building leaves in the client's own.
-var generated = []string{"node_modules", "target", ".venv", "__pycache__", "gen", "dist", "llmd"}
+var generated = []string{"node_modules", "target", ".venv", "__pycache__", "gen", "dist", "llmd", "obj", "bin"}
 
 // sources are the client's files and the contract's, relative to root.
 func sources(root, dir string) ([]string, error) {
