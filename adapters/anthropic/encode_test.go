@@ -318,8 +318,14 @@ func TestRefused(t *testing.T) {
 		"top_p thinking":  {func(s *setup) { s.adaptive(effortHigh); s.g.Config.TopP = new(0.9) }, "config.top_p", ""},
 		"blank stop":      {func(s *setup) { s.g.Config.StopSequences = []string{"a", "\n"} }, "config.stop_sequences[1]", ""},
 		"adaptive budget": {func(s *setup) { s.adaptive(0); s.budget(2048) }, "reasoning.budget_tokens", ""},
-		"tiny budget":     {func(s *setup) { s.budget(1023) }, "reasoning.budget_tokens", "1,024"},
-		"budget without":  {func(s *setup) { s.effort(effortNone); s.budget(2048) }, "reasoning.budget_tokens", ""},
+		"forced, always thinking": {func(s *setup) {
+			s.adaptive(0)
+			s.m.Efforts = profile.Efforts{llmdv1.ReasoningEffort_REASONING_EFFORT_NONE: {Unsupported: true}}
+			s.tools("a")
+			s.mode(llmdv1.ToolMode_TOOL_MODE_REQUIRED)
+		}, "tool_choice", "always thinks"},
+		"tiny budget":    {func(s *setup) { s.budget(1023) }, "reasoning.budget_tokens", "1,024"},
+		"budget without": {func(s *setup) { s.effort(effortNone); s.budget(2048) }, "reasoning.budget_tokens", ""},
 		"long cache": {func(s *setup) {
 			s.m.Compat.SupportsLongCacheRetention = false
 			s.g.Cache = &llmdv1.CacheConfig{Retention: llmdv1.CacheRetention_CACHE_RETENTION_LONG}

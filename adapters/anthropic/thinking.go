@@ -39,6 +39,9 @@ func (r *request) decideThinking() error {
 	case o.Thinking == adapters.ThinkingOff && m.Reasoning:
 		r.thinking.mode = thinkingDisabled
 		return nil
+	case o.Thinking != adapters.ThinkingOn && r.choice.forced() && r.alwaysThinks():
+		// https://platform.claude.com/docs/en/models/opus-5-5/whats-new-opus-5-5
+		return adapters.Unsupported("tool_choice", "tool_choice", fmt.Sprintf("model %q always thinks, and cannot be made to call a tool then", m.ID))
 	case o.Thinking != adapters.ThinkingOn:
 		r.summaryAlone()
 		return nil
@@ -58,13 +61,18 @@ func (r *request) decideThinking() error {
 	return r.decideBudget()
 }
 
+// alwaysThinks: the model thinks unasked and cannot be told not to.
+func (r *request) alwaysThinks() bool {
+	m := r.call.Model
+	return m.Compat.ForceAdaptiveThinking && m.Reasoning && !m.SupportsEffort(llmdv1.ReasoningEffort_REASONING_EFFORT_NONE)
+}
+
 // summaryAlone: thoughts are shown by the field that asks for them. A model that always
 // thinks may be asked without saying how much.
 func (r *request) summaryAlone() {
-	m := r.call.Model
 	switch {
 	case !r.call.Options.Summary:
-	case m.Compat.ForceAdaptiveThinking && !m.SupportsEffort(llmdv1.ReasoningEffort_REASONING_EFFORT_NONE) && !r.choice.forced():
+	case r.alwaysThinks():
 		r.thinking.mode, r.thinking.summary = thinkingAdaptive, true
 	default:
 		r.adjust("reasoning.include_summary is of no use without an effort: the model need not think")

@@ -317,6 +317,11 @@ func TestEncodeRefuses(t *testing.T) {
 			s.tool("f", "")
 			s.g.Context.Tools[0].Strict = llmdv1.StrictMode_STRICT_MODE_REQUIRE
 		}, "generation.context.tools[0].strict"},
+		"forced, always thinking": {sonnet5, func(s *setup) {
+			s.m.Efforts = profile.Efforts{none: {Unsupported: true}}
+			s.tool("f", "")
+			s.mode(llmdv1.ToolMode_TOOL_MODE_REQUIRED)
+		}, "generation.tool_choice"},
 		"long cache":          {sonnet4, func(s *setup) { s.retain(llmdv1.CacheRetention_CACHE_RETENTION_LONG) }, "generation.cache.retention"},
 		"long cache of llama": {llama, func(s *setup) { s.retain(llmdv1.CacheRetention_CACHE_RETENTION_LONG) }, "generation.cache.retention"},
 		"effort":              {"us.deepseek.r1-v1:0", func(s *setup) { s.effort(high) }, "generation.reasoning.effort"},

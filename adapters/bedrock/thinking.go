@@ -48,6 +48,9 @@ func (t *thinking) claudes() bool { return t.mode == thinkingBudget || t.mode ==
 func (r *request) decideThinking() error {
 	o, m := r.call.Options, r.call.Model
 	switch {
+	case o.Thinking == adapters.ThinkingDefault && r.choice.forced() && r.alwaysThinks():
+		// https://platform.claude.com/docs/en/models/opus-5-5/whats-new-opus-5-5
+		return adapters.Unsupported("tool_choice", "tool_choice", fmt.Sprintf("model %q always thinks, and cannot be made to call a tool then", m.ID))
 	case o.Thinking == adapters.ThinkingDefault:
 		if o.Summary {
 			r.adjust("reasoning.include_summary is of no use without an effort: thoughts are shown by the field that asks for them")
@@ -78,6 +81,12 @@ func (r *request) cannotThink(why string) error {
 // adaptive: by its name, or because the configuration says so.
 func (r *request) adaptive() bool {
 	return r.traits.adaptive() || r.call.Model.Compat.ForceAdaptiveThinking
+}
+
+// alwaysThinks: a Claude that thinks unasked and cannot be told not to.
+func (r *request) alwaysThinks() bool {
+	m := r.call.Model
+	return r.traits.family == claude && m.Reasoning && r.adaptive() && !m.SupportsEffort(llmdv1.ReasoningEffort_REASONING_EFFORT_NONE)
 }
 
 // decideClaude chooses the mode. What Claude would refuse beside thinking turns it

@@ -74,6 +74,7 @@ func capabilities() map[string][]string {
 		"reasoning.include_summary":                 {"reasoning_summary"},
 		"cache.retention":                           {"cache_retention"},
 		"user":                                      {"user"},
+		"tool_choice":                               {"tool_choice"},
 		"context.tools[0].strict":                   {"strict_tools"},
 		"context.tools[1].strict":                   {"strict_tools"},
 		"context.messages[1]":                       {"prefill"},
