@@ -100,7 +100,13 @@ func TestEncode(t *testing.T) {
 			model: sonnet4, with: func(s *setup) {
 				s.m.MaxOutput, s.m.OutputGuessed, s.g.Reasoning.BudgetTokens = 64000, true, proto.Int32(20000)
 			},
-			want: `{"inferenceConfig":{"maxTokens":24096},"additionalModelRequestFields":{"thinking":{"type":"enabled","budget_tokens":20000}},` + hi + `}`,
+			want: `{"inferenceConfig":{"maxTokens":32000},"additionalModelRequestFields":{"thinking":{"type":"enabled","budget_tokens":20000}},` + hi + `}`,
+		},
+		"a large budget beside it": {
+			model: sonnet4, with: func(s *setup) {
+				s.m.MaxOutput, s.m.OutputGuessed, s.g.Reasoning.BudgetTokens = 64000, true, proto.Int32(40000)
+			},
+			want: `{"inferenceConfig":{"maxTokens":44096},"additionalModelRequestFields":{"thinking":{"type":"enabled","budget_tokens":40000}},` + hi + `}`,
 		},
 		"another's limit":  {model: llama, with: func(s *setup) { s.m.MaxOutput = 8192 }, want: `{` + hi + `}`},
 		"a caller's limit": {model: llama, with: func(s *setup) { s.limit(7) }, want: `{"inferenceConfig":{"maxTokens":7},` + hi + `}`},
@@ -190,7 +196,7 @@ func TestEncode(t *testing.T) {
 		},
 		"budget without a limit": {
 			model: sonnet4, with: func(s *setup) { s.g.Reasoning.BudgetTokens = proto.Int32(2000) },
-			want: `{"inferenceConfig":{"maxTokens":4096},"additionalModelRequestFields":{"thinking":{"type":"enabled","budget_tokens":2000}},` + hi + `}`,
+			want: `{"inferenceConfig":{"maxTokens":32000},"additionalModelRequestFields":{"thinking":{"type":"enabled","budget_tokens":2000}},` + hi + `}`,
 		},
 		"budget and summary": {
 			model: sonnet4, with: func(s *setup) { s.effort(low); s.limit(32000); s.g.Reasoning.IncludeSummary = true },

@@ -17,8 +17,11 @@ const (
 	maxMetadata        = 256  // letters of a value in requestMetadata
 
 	// fallbackMaxTokens is what Claude is given where nobody knows its limit and a
-	// thinking budget needs one; every Claude takes it.
-	fallbackMaxTokens = 4096
+	// thinking budget needs one; every Claude that takes a budget takes it.
+	// https://platform.claude.com/docs/en/about-claude/models/overview
+	fallbackMaxTokens = 32000
+	// answerTokens is what it is given beside a budget that leaves less of that.
+	answerTokens = 4096
 )
 
 // sampling is what is sent of the sampling parameters; nil = not sent.

@@ -176,10 +176,8 @@ func (r *request) decideBudget() error {
 		return r.thinkingOff("Claude does not think after a tool call that was made without thinking")
 	}
 	if r.maxTokens == 0 {
-		r.maxTokens = fallbackMaxTokens
-		if b := r.call.Options.BudgetTokens; b > fallbackMaxTokens-adapters.MinBudget {
-			r.maxTokens += b // a guess is no reason to think less than the caller wants
-		}
+		// A guess is no reason to think less than the caller wants.
+		r.maxTokens = max(fallbackMaxTokens, r.call.Options.BudgetTokens+answerTokens)
 		r.effective.MaxOutputTokens = r.maxTokens
 	}
 	budget, note := r.call.Options.Budget(r.maxTokens)
