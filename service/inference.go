@@ -28,6 +28,9 @@ import (
 const (
 	// longestCall is the deadline of calls that have none, or a later one.
 	longestCall = 60 * time.Minute
+	// maxCompleteBytes is what a message of Complete may have: the server sends 16 MiB
+	// at most, and other things stand beside it.
+	maxCompleteBytes = 15 << 20
 	// longestWait bounds GetResponse.wait_duration.
 	longestWait = 10 * time.Minute
 	// callerKeyPrefix begins the metadata keys that carry a caller's own keys.
@@ -119,10 +122,12 @@ func (s *Inference) Complete(ctx context.Context, req *llmdv1.CompleteRequest) (
 		_ = grpc.SetTrailer(ctx, pushback(err))
 		return nil, toStatus(err)
 	}
-	return &llmdv1.CompleteResponse{
-		Message: message, HandoffChanges: started.GetHandoffChanges(), HandoffChangesOmitted: started.GetHandoffChangesOmitted(),
+	resp := &llmdv1.CompleteResponse{
+		HandoffChanges: started.GetHandoffChanges(), HandoffChangesOmitted: started.GetHandoffChangesOmitted(),
 		Effective: started.GetEffective(), Attempts: started.GetAttempts(),
-	}, nil
+	}
+	resp.Message, resp.ContentOmitted = generation.Fit(message, maxCompleteBytes)
+	return resp, nil
 }
 
 func (s *Inference) start(ctx context.Context, req *llmdv1.StreamRequest, soft time.Time) (*generation.Reader, error) {
@@ -247,7 +252,10 @@ func (s *Inference) Abort(ctx context.Context, req *llmdv1.AbortRequest) (*llmdv
 	if err != nil {
 		return nil, toStatus(s.unknown(err, req.GetResponseId()))
 	}
-	return &llmdv1.AbortResponse{Message: receipt.Message, AlreadyFinished: receipt.Finished}, nil
+	resp := &llmdv1.AbortResponse{AlreadyFinished: receipt.Finished}
+	resp.Message, resp.ContentOmitted = generation.Fit(receipt.Message, responses.MaxRecordBytes)
+	resp.ContentOmitted = resp.ContentOmitted || receipt.ContentOmitted
+	return resp, nil
 }
 
 // GetResponse implements llmd.v1.InferenceService.GetResponse.
@@ -271,7 +279,9 @@ func (s *Inference) GetResponse(ctx context.Context, req *llmdv1.GetResponseRequ
 	if err != nil {
 		return nil, toStatus(s.unknown(err, req.GetResponseId()))
 	}
-	out := &llmdv1.GetResponseResponse{Message: kept.Message}
+	out := &llmdv1.GetResponseResponse{}
+	out.Message, out.ContentOmitted = generation.Fit(kept.Message, responses.MaxRecordBytes)
+	out.ContentOmitted = out.ContentOmitted || kept.ContentOmitted
 	if !kept.ExpireTime.IsZero() {
 		out.ExpireTime = timestamppb.New(kept.ExpireTime)
 	}

@@ -12,7 +12,12 @@ import (
 
 // fit leaves the content out of a message that is too large for an event.
 func fit(m *llmdv1.AssistantMessage) (out *llmdv1.AssistantMessage, omitted bool) {
-	if len(m.GetContent()) == 0 || proto.Size(m) <= maxEventBytes {
+	return Fit(m, maxEventBytes)
+}
+
+// Fit leaves the content out of a message of more than so many bytes.
+func Fit(m *llmdv1.AssistantMessage, most int) (out *llmdv1.AssistantMessage, omitted bool) {
+	if len(m.GetContent()) == 0 || proto.Size(m) <= most {
 		return m, false
 	}
 	return withoutContent(m), true

@@ -109,6 +109,7 @@ func (e *Engine) replay(rec *responses.Record, o *llmdv1.StreamOptions) *Reader 
 	rd.options = o
 	s := &llmdv1.SnapshotEvent{}
 	s.Message, s.ContentOmitted = fit(responses.Pending(rec.Message))
+	s.ContentOmitted = s.ContentOmitted || rec.ContentOmitted
 	rd.queue = newQueue()
 	rd.queue.push(event{response: rec.Started})
 	rd.queue.push(event{response: &llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_Snapshot{Snapshot: s}}})

@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/llmd-dev/llmd/adapters"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 	"github.com/llmd-dev/llmd/internal/stack"
@@ -422,12 +420,9 @@ func (r *Run) record() *responses.Record {
 	if r.started == nil {
 		return nil
 	}
-	m := r.asm.message
-	rec := &responses.Record{Started: r.started, Terminal: r.terminal, Message: m, Err: r.err}
+	rec := &responses.Record{Started: r.started, Terminal: r.terminal, Err: r.err}
 	r.keepLog(rec)
-	if proto.Size(m) > responses.MaxRecordBytes {
-		rec.Message = withoutContent(m)
-	}
+	rec.Message, rec.ContentOmitted = Fit(r.asm.message, responses.MaxRecordBytes)
 	return rec
 }
 

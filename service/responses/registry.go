@@ -13,10 +13,12 @@ import (
 
 // Limits of contract 2.11.
 const (
-	TTL            = 5 * time.Minute
-	TombstoneTTL   = 10 * time.Second
-	MaxBytes       = 64 << 20
-	MaxRecordBytes = 4 << 20
+	TTL          = 5 * time.Minute
+	TombstoneTTL = 10 * time.Second
+	MaxBytes     = 64 << 20
+	// MaxRecordBytes is 4 MiB less what stands around a message, so that clients with
+	// gRPC's own limit of 4 MiB can receive one.
+	MaxRecordBytes = 4<<20 - 1<<10
 	maxTombstones  = 10_000
 )
 
@@ -151,7 +153,7 @@ func (r *Registry) Abort(ctx context.Context, k Key, reason string) (*Receipt, e
 		r.bury(k, reason)
 		return nil, ErrNotFound
 	case f.record != nil:
-		return &Receipt{Message: f.record.Message, Finished: true}, nil
+		return &Receipt{Message: f.record.Message, ContentOmitted: f.record.ContentOmitted, Finished: true}, nil
 	}
 	return AbortLive(ctx, f.live, reason)
 }
@@ -183,7 +185,7 @@ func (r *Registry) Message(ctx context.Context, k Key, wait time.Duration) (*Kep
 		}
 	}
 	if f.record != nil {
-		return &Kept{Message: f.record.Message, ExpireTime: f.record.ExpireTime}, nil
+		return &Kept{Message: f.record.Message, ContentOmitted: f.record.ContentOmitted, ExpireTime: f.record.ExpireTime}, nil
 	}
 	return &Kept{Message: f.live.Snapshot()}, nil
 }

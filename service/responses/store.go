@@ -128,9 +128,10 @@ type Trail interface {
 type Record struct {
 	// Started and Terminal are its first and its last event.
 	Started, Terminal *llmdv1.StreamResponse
-	// Message is the final message; without content if that was over
-	// MaxRecordBytes.
-	Message *llmdv1.AssistantMessage
+	// Message is the final message; without content, and ContentOmitted, if that
+	// was over MaxRecordBytes.
+	Message        *llmdv1.AssistantMessage
+	ContentOmitted bool
 	// Err is what the status said; nil = OK.
 	Err error
 	// Log has the numbered events, the last of them Terminal; nil = they are not kept.
@@ -178,12 +179,16 @@ type Known struct {
 // Receipt is the answer to an abort.
 type Receipt struct {
 	Message *llmdv1.AssistantMessage
+	// ContentOmitted: the message is kept without its content, for its size.
+	ContentOmitted bool
 	// Finished: it had ended before.
 	Finished bool
 }
 
 // Kept is the message of a response. ExpireTime is zero while it runs.
 type Kept struct {
-	Message    *llmdv1.AssistantMessage
-	ExpireTime time.Time
+	Message *llmdv1.AssistantMessage
+	// ContentOmitted: it is kept without its content, for its size.
+	ContentOmitted bool
+	ExpireTime     time.Time
 }

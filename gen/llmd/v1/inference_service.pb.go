@@ -917,9 +917,11 @@ type CompleteResponse struct {
 	// The options in force.
 	Effective *EffectiveOptions `protobuf:"bytes,4,opt,name=effective,proto3" json:"effective,omitempty"`
 	// The earlier tries.
-	Attempts      []*Attempt `protobuf:"bytes,5,rep,name=attempts,proto3" json:"attempts,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Attempts []*Attempt `protobuf:"bytes,5,rep,name=attempts,proto3" json:"attempts,omitempty"`
+	// The content was left out for its size, over 15 MiB: Stream has no such limit.
+	ContentOmitted bool `protobuf:"varint,15,opt,name=content_omitted,json=contentOmitted,proto3" json:"content_omitted,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *CompleteResponse) Reset() {
@@ -985,6 +987,13 @@ func (x *CompleteResponse) GetAttempts() []*Attempt {
 		return x.Attempts
 	}
 	return nil
+}
+
+func (x *CompleteResponse) GetContentOmitted() bool {
+	if x != nil {
+		return x.ContentOmitted
+	}
+	return false
 }
 
 // StreamOptions says how to stream; nothing in it reaches the provider.
@@ -3881,8 +3890,10 @@ type AbortResponse struct {
 	Message *AssistantMessage `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
 	// The response had finished before.
 	AlreadyFinished bool `protobuf:"varint,2,opt,name=already_finished,json=alreadyFinished,proto3" json:"already_finished,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// The content was left out for its size, over 4 MiB: the events had it.
+	ContentOmitted bool `protobuf:"varint,15,opt,name=content_omitted,json=contentOmitted,proto3" json:"content_omitted,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *AbortResponse) Reset() {
@@ -3925,6 +3936,13 @@ func (x *AbortResponse) GetMessage() *AssistantMessage {
 func (x *AbortResponse) GetAlreadyFinished() bool {
 	if x != nil {
 		return x.AlreadyFinished
+	}
+	return false
+}
+
+func (x *AbortResponse) GetContentOmitted() bool {
+	if x != nil {
+		return x.ContentOmitted
 	}
 	return false
 }
@@ -4031,9 +4049,11 @@ type GetResponseResponse struct {
 	// The message; stop_reason PENDING while it runs.
 	Message *AssistantMessage `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
 	// When llmd forgets it; unset while it runs.
-	ExpireTime    *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=expire_time,json=expireTime,proto3" json:"expire_time,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	ExpireTime *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=expire_time,json=expireTime,proto3" json:"expire_time,omitempty"`
+	// The content was left out for its size, over 4 MiB: the events had it.
+	ContentOmitted bool `protobuf:"varint,15,opt,name=content_omitted,json=contentOmitted,proto3" json:"content_omitted,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *GetResponseResponse) Reset() {
@@ -4078,6 +4098,13 @@ func (x *GetResponseResponse) GetExpireTime() *timestamppb.Timestamp {
 		return x.ExpireTime
 	}
 	return nil
+}
+
+func (x *GetResponseResponse) GetContentOmitted() bool {
+	if x != nil {
+		return x.ContentOmitted
+	}
+	return false
 }
 
 // PrepareContextRequest asks what would be sent.
@@ -4299,13 +4326,14 @@ const file_llmd_v1_inference_service_proto_rawDesc = "" +
 	"generation\x18\x01 \x01(\v2\x13.llmd.v1.GenerationR\n" +
 	"generation\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\x02 \x01(\tR\trequestId\"\xa7\x02\n" +
+	"request_id\x18\x02 \x01(\tR\trequestId\"\xd0\x02\n" +
 	"\x10CompleteResponse\x123\n" +
 	"\amessage\x18\x01 \x01(\v2\x19.llmd.v1.AssistantMessageR\amessage\x12?\n" +
 	"\x0fhandoff_changes\x18\x02 \x03(\v2\x16.llmd.v1.HandoffChangeR\x0ehandoffChanges\x126\n" +
 	"\x17handoff_changes_omitted\x18\x03 \x01(\x05R\x15handoffChangesOmitted\x127\n" +
 	"\teffective\x18\x04 \x01(\v2\x19.llmd.v1.EffectiveOptionsR\teffective\x12,\n" +
-	"\battempts\x18\x05 \x03(\v2\x10.llmd.v1.AttemptR\battempts\"\x80\x03\n" +
+	"\battempts\x18\x05 \x03(\v2\x10.llmd.v1.AttemptR\battempts\x12'\n" +
+	"\x0fcontent_omitted\x18\x0f \x01(\bR\x0econtentOmitted\"\x80\x03\n" +
 	"\rStreamOptions\x12H\n" +
 	"\x12heartbeat_interval\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x11heartbeatInterval\x12,\n" +
 	"\x12omit_final_message\x18\x02 \x01(\bR\x10omitFinalMessage\x12:\n" +
@@ -4530,21 +4558,23 @@ const file_llmd_v1_inference_service_proto_rawDesc = "" +
 	"\n" +
 	"request_id\x18\x02 \x01(\tH\x00R\trequestId\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reasonB\b\n" +
-	"\x06target\"o\n" +
+	"\x06target\"\x98\x01\n" +
 	"\rAbortResponse\x123\n" +
 	"\amessage\x18\x01 \x01(\v2\x19.llmd.v1.AssistantMessageR\amessage\x12)\n" +
-	"\x10already_finished\x18\x02 \x01(\bR\x0falreadyFinished\"\xa2\x01\n" +
+	"\x10already_finished\x18\x02 \x01(\bR\x0falreadyFinished\x12'\n" +
+	"\x0fcontent_omitted\x18\x0f \x01(\bR\x0econtentOmitted\"\xa2\x01\n" +
 	"\x12GetResponseRequest\x12!\n" +
 	"\vresponse_id\x18\x01 \x01(\tH\x00R\n" +
 	"responseId\x12\x1f\n" +
 	"\n" +
 	"request_id\x18\x02 \x01(\tH\x00R\trequestId\x12>\n" +
 	"\rwait_duration\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\fwaitDurationB\b\n" +
-	"\x06target\"\x87\x01\n" +
+	"\x06target\"\xb0\x01\n" +
 	"\x13GetResponseResponse\x123\n" +
 	"\amessage\x18\x01 \x01(\v2\x19.llmd.v1.AssistantMessageR\amessage\x12;\n" +
 	"\vexpire_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"expireTime\"L\n" +
+	"expireTime\x12'\n" +
+	"\x0fcontent_omitted\x18\x0f \x01(\bR\x0econtentOmitted\"L\n" +
 	"\x15PrepareContextRequest\x123\n" +
 	"\n" +
 	"generation\x18\x01 \x01(\v2\x13.llmd.v1.GenerationR\n" +
