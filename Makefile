@@ -1,7 +1,7 @@
 # Every target but catalogue is one step of .ci/run, so that what passes here
 # passes there. `make` alone builds; `make ci` is the whole run.
 
-.PHONY: deploy deploy-update build test race lint fmt generate check-generate proto descriptor api licences stubs clients release fuzz bench catalogue ci
+.PHONY: vulnerabilities update deploy deploy-update build test race lint fmt generate check-generate proto descriptor api licences stubs clients release fuzz bench catalogue ci
 
 build:
 	.ci/run build
@@ -55,6 +55,14 @@ clients:
 # What a release consists of, into dist/release: see docs/releasing.md.
 release:
 	.ci/run release
+
+# Known vulnerabilities in what llmd calls; needs the network.
+vulnerabilities:
+	.ci/run vulnerabilities
+
+# The newest versions of all modules, to be read and tested before they land.
+update:
+	.ci/run update
 
 # The tests of deploy/: image, chart, manifests, unit, alerts, dashboard.
 deploy:
