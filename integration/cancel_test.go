@@ -181,19 +181,23 @@ func TestAbortBeforeItsRequest(t *testing.T) {
 	}
 }
 
-// TestSoftDeadline: the receipt arrives before the caller's own deadline strikes.
+// TestSoftDeadline: the receipt arrives before the caller's own deadline strikes. The
+// margin is long, since the machine may be busy; the rule for its length has a test in
+// package service.
 func TestSoftDeadline(t *testing.T) {
 	up := newReplay(t)
 	l := start(t, chatHost(up))
 	s := slowAnswer(5000)
-	ctx, cancel := context.WithTimeout(context.Background(), 1500*time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	o := l.stream(ctx, &llmdv1.StreamRequest{Generation: ask("lab/m1", up.add(s))}, nil)
+	o := l.stream(ctx, &llmdv1.StreamRequest{
+		Generation: ask("lab/m1", up.add(s)), Options: &llmdv1.StreamOptions{DeadlineMargin: seconds(19)},
+	}, nil)
 	if o.Aborted.GetCause() != llmdv1.AbortCause_ABORT_CAUSE_DEADLINE || o.Status.Code() != codes.DeadlineExceeded || len(o.Message.GetContent()) == 0 {
 		t.Errorf("cause %v, status %v", o.Aborted.GetCause(), o.Status)
 	}
-	if o.Took > 1450*time.Millisecond {
-		t.Errorf("the receipt came after %v", o.Took)
+	if o.Took < 500*time.Millisecond || o.Took > 15*time.Second {
+		t.Errorf("the receipt came after %v, it was due after 1 s", o.Took)
 	}
 }
 

@@ -10,6 +10,8 @@
 //	http2_*_test.go  what only HTTP/2 has, and streams that share a connection
 //	load_test.go     many streams with random faults at once
 //	retry_test.go    retries and fallbacks through sockets
+//	life_test.go     delays, sleeps, long polls and deadlines
+//	sizes_test.go    answers too large for one message
 //	slow_test.go     readers that stop
 //	shutdown_test.go the order of a drain
 //
