@@ -8,7 +8,7 @@ import (
 )
 
 func TestPercent(t *testing.T) {
-	for alive, want := range map[uint64]int{0: 400, 4 << 20: 400, 16 << 20: 100, 32 << 20: 50, 48 << 20: 33, 480 << 20: 33} {
+	for alive, want := range map[uint64]int{0: 400, 4 << 20: 400, 16 << 20: 100, 32 << 20: 50, 48 << 20: 33, 64 << 20: 25, 480 << 20: 25} {
 		if got := percent(alive); got != want {
 			t.Errorf("%d MiB alive: %d, want %d", alive>>20, got, want)
 		}
@@ -22,9 +22,9 @@ func TestStart(t *testing.T) {
 	stop := Start()
 	heap := make([]byte, 100<<20)
 	deadline := time.Now().Add(10 * time.Second)
-	for current() != 33 {
+	for current() != 25 {
 		if time.Now().After(deadline) {
-			t.Fatalf("the pace is %d with 100 MiB alive, want 33", current())
+			t.Fatalf("the pace is %d with 100 MiB alive, want 25", current())
 		}
 		runtime.GC()
 		time.Sleep(time.Millisecond)
@@ -53,3 +53,29 @@ func current() int {
 	debug.SetGCPercent(now)
 	return now
 }
+
+// TestTidy: what was garbage when it became quiet goes back to the system, although no
+// collection was due.
+func TestTidy(t *testing.T) {
+	t.Setenv("GOGC", "")
+	t.Setenv("GOMEMLIMIT", "")
+	runtime.GC()
+	heap := make([]byte, 200<<20) // the next collection is 50 MiB away
+	defer runtime.KeepAlive(heap)
+	defer Start()()
+	runtime.GC()
+	cycles := read("/gc/cycles/total:gc-cycles")
+	for range 40 {
+		garbage = make([]byte, 1<<20)
+	}
+	garbage = nil
+	deadline := time.Now().Add(20 * time.Second)
+	for read("/gc/cycles/total:gc-cycles") == cycles {
+		if time.Now().After(deadline) {
+			t.Fatal("nothing was given back")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+var garbage []byte //nolint:gochecknoglobals // so that it is on the heap

@@ -99,11 +99,14 @@ func (q *queue) serve(start func(), now bool) {
 	}
 }
 
-// rest lets a sender go if there is nothing to do.
+// rest lets a sender go if there is nothing to do, and the queue's memory with it.
 func (q *queue) rest() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.resting = len(q.items) == q.head && !q.closed
+	if q.resting {
+		q.items, q.head, q.merged = nil, 0, nil
+	}
 	return q.resting
 }
 
