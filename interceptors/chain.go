@@ -5,8 +5,9 @@ import (
 
 	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors"
 	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/recovery"
-	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"google.golang.org/grpc"
+
+	"github.com/llmd-dev/llmd/internal/telemetry"
 )
 
 // Options says what the chain works with.
@@ -15,6 +16,8 @@ type Options struct {
 	Log *slog.Logger
 	// Gate authenticates callers and holds them to limits; nil = all are let in.
 	Gate *Gate
+	// Telemetry measures; nil = nobody looks.
+	Telemetry *telemetry.Telemetry
 }
 
 // Server makes the server options that put the chain around every RPC. From the
@@ -23,13 +26,13 @@ type Options struct {
 // who may not: what is refused has cost next to nothing.
 func Server(o Options) []grpc.ServerOption {
 	calls := callLog(o.Log)
-	panics := recovery.WithRecoveryHandlerContext(recovered(o.Log))
+	panics := recovery.WithRecoveryHandlerContext(recovered(o.Log, o.Telemetry))
 	unary := []grpc.UnaryServerInterceptor{interceptors.UnaryServerInterceptor(calls), recovery.UnaryServerInterceptor(panics)}
 	stream := []grpc.StreamServerInterceptor{interceptors.StreamServerInterceptor(calls), recovery.StreamServerInterceptor(panics)}
 	if o.Gate != nil {
 		unary, stream = append(unary, o.Gate.unary), append(stream, o.Gate.stream)
 	}
 	return []grpc.ServerOption{
-		grpc.StatsHandler(otelgrpc.NewServerHandler()), grpc.ChainUnaryInterceptor(unary...), grpc.ChainStreamInterceptor(stream...),
+		grpc.StatsHandler(newStats(o.Telemetry)), grpc.ChainUnaryInterceptor(unary...), grpc.ChainStreamInterceptor(stream...),
 	}
 }

@@ -15,22 +15,28 @@ import (
 	"github.com/llmd-dev/llmd/internal/calllog"
 	"github.com/llmd-dev/llmd/internal/config"
 	"github.com/llmd-dev/llmd/internal/principal"
+	"github.com/llmd-dev/llmd/internal/telemetry"
 )
 
 // Gate lets calls in: it finds out who calls, and holds everybody to the limits.
 // What a caller may ask for is the services' business; they find the caller by
 // package principal. It is safe for concurrent use.
 type Gate struct {
-	callers atomic.Pointer[callers]
-	load    load
+	callers   atomic.Pointer[callers]
+	load      load
+	telemetry *telemetry.Telemetry
 
 	mu     sync.Mutex
 	meters map[string]*meter // by name; those of callers that are gone stay
 }
 
-// NewGate makes the gate of a configuration.
-func NewGate(s config.Server) *Gate {
-	g := &Gate{load: load{limits: s.Limits}, meters: map[string]*meter{}}
+// NewGate makes the gate of a configuration. t measures it; nil = nobody looks.
+func NewGate(s config.Server, t *telemetry.Telemetry) *Gate {
+	g := &Gate{load: load{limits: s.Limits}, meters: map[string]*meter{}, telemetry: t}
+	t.Watch(g.use)
+	t.Watch(func() []telemetry.Reading {
+		return telemetry.Most(telemetry.LimitReceiveBytes, int64(s.MaxReceiveBytes))
+	})
 	g.SetAuth(s.Auth)
 	return g
 }
@@ -54,6 +60,31 @@ func (g *Gate) meter(name string, own config.CallerLimits) *meter {
 		Burst:             cmp.Or(own.Burst, all.Burst),
 	})
 	return m
+}
+
+// refuse is what a caller gets that is not let in.
+func (g *Gate) refuse(ctx context.Context, no *refusal) error {
+	if no.limit != "" {
+		g.telemetry.Hit(ctx, no.limit)
+	}
+	return no.status(ctx)
+}
+
+// use is how much of the limits is used. Of callers, the one with the most calls
+// stands for all: their names are no labels.
+func (g *Gate) use() []telemetry.Reading {
+	l := g.load.limits
+	all := telemetry.Use(telemetry.LimitCalls, g.load.calls.Load(), int64(l.ConcurrentCalls))
+	all = append(all, telemetry.Use(telemetry.LimitRequestBytes, g.load.bytes.Load(), int64(l.RequestBytes))...)
+	most, limit := 0, l.PerCaller.ConcurrentCalls
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, m := range g.meters {
+		if running, own := m.use(); running > most {
+			most, limit = running, own
+		}
+	}
+	return append(all, telemetry.Use(telemetry.LimitCallerCalls, int64(most), int64(limit))...)
 }
 
 // open: probes ask without credentials, and are answered by a server at its limits.
@@ -91,7 +122,7 @@ func (g *Gate) enter(ctx context.Context, method string) (_ context.Context, lea
 func (g *Gate) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	inside, leave, no := g.enter(ctx, info.FullMethod)
 	if no != nil {
-		return nil, no.status(ctx)
+		return nil, g.refuse(ctx, no)
 	}
 	defer leave()
 	if open(info.FullMethod) {
@@ -99,7 +130,7 @@ func (g *Gate) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, n
 	}
 	n := size(req)
 	if no := g.load.hold(n); no != nil {
-		return nil, no.status(ctx)
+		return nil, g.refuse(ctx, no)
 	}
 	defer g.load.release(n)
 	return next(inside, req)
@@ -109,13 +140,13 @@ func (g *Gate) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, n
 func (g *Gate) stream(srv any, s grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
 	ctx, leave, no := g.enter(s.Context(), info.FullMethod)
 	if no != nil {
-		return no.status(s.Context())
+		return g.refuse(s.Context(), no)
 	}
 	defer leave()
 	if open(info.FullMethod) {
 		return next(srv, s)
 	}
-	inside := &insideStream{ServerStream: s, ctx: ctx, load: &g.load}
+	inside := &insideStream{ServerStream: s, ctx: ctx, gate: g}
 	defer func() { g.load.release(inside.held) }()
 	return next(srv, inside)
 }
@@ -124,7 +155,7 @@ func (g *Gate) stream(srv any, s grpc.ServerStream, info *grpc.StreamServerInfo,
 type insideStream struct {
 	grpc.ServerStream
 	ctx  context.Context //nolint:containedctx // it stands for the stream's own
-	load *load
+	gate *Gate
 	held int
 }
 
@@ -135,11 +166,11 @@ func (s *insideStream) RecvMsg(m any) error {
 	if err := s.ServerStream.RecvMsg(m); err != nil {
 		return err
 	}
-	s.load.release(s.held)
+	s.gate.load.release(s.held)
 	s.held = 0
 	n := size(m)
-	if no := s.load.hold(n); no != nil {
-		return no.status(s.ctx)
+	if no := s.gate.load.hold(n); no != nil {
+		return s.gate.refuse(s.ctx, no)
 	}
 	s.held = n
 	return nil

@@ -84,7 +84,7 @@ func TestIdentify(t *testing.T) {
 		{"a socket and a wrong token", bearing(socket, "Bearer x"), "-"},
 		{"a socket and a token", bearing(socket, "Bearer a-token"), "alice"},
 	} {
-		found, no := NewGate(config.Server{Auth: auth}).callers.Load().identify(c.ctx)
+		found, no := NewGate(config.Server{Auth: auth}, nil).callers.Load().identify(c.ctx)
 		got := "-"
 		switch {
 		case no != nil:
@@ -102,10 +102,10 @@ func TestIdentify(t *testing.T) {
 	}
 	closed := auth
 	closed.UnixSocket = "required"
-	if _, no := NewGate(config.Server{Auth: closed}).callers.Load().identify(socket); no == nil {
+	if _, no := NewGate(config.Server{Auth: closed}, nil).callers.Load().identify(socket); no == nil {
 		t.Error("a socket that is not open lets callers in")
 	}
-	if found, no := NewGate(config.Server{}).callers.Load().identify(bearing(from(nil), "whatever")); no != nil || found.principal != nil {
+	if found, no := NewGate(config.Server{}, nil).callers.Load().identify(bearing(from(nil), "whatever")); no != nil || found.principal != nil {
 		t.Errorf("without authentication: %v, %v", found, no)
 	}
 }
@@ -188,7 +188,7 @@ func TestLoad(t *testing.T) {
 // A caller's own limits win, one by one; a reload forgets nothing.
 func TestOwnLimits(t *testing.T) {
 	a := config.Auth{Tokens: []config.Token{{Grants: config.Grants{Name: "alice", Limits: config.CallerLimits{ConcurrentCalls: 2}}}}}
-	g := NewGate(config.Server{Auth: a, Limits: config.Limits{PerCaller: config.CallerLimits{ConcurrentCalls: 1, RequestsPerSecond: 5, Burst: 7}}})
+	g := NewGate(config.Server{Auth: a, Limits: config.Limits{PerCaller: config.CallerLimits{ConcurrentCalls: 1, RequestsPerSecond: 5, Burst: 7}}}, nil)
 	alice := g.callers.Load().tokens[0].caller.meter
 	if want := (config.CallerLimits{ConcurrentCalls: 2, RequestsPerSecond: 5, Burst: 7}); alice.limits != want {
 		t.Errorf("%+v", alice.limits)

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/llmd-dev/llmd/internal/config"
+	"github.com/llmd-dev/llmd/internal/telemetry"
 )
 
 // Words for the limits of a caller, in QuotaFailure.
@@ -57,18 +58,25 @@ func (m *meter) begin() *refusal {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.limits.ConcurrentCalls > 0 && m.running >= m.limits.ConcurrentCalls {
-		return overQuota(limitCalls, callEnds)
+		return overQuota(limitCalls, telemetry.LimitCallerCalls, callEnds)
 	}
 	if m.rate != nil {
 		now := time.Now()
 		turn := m.rate.ReserveN(now, 1)
 		if wait := turn.DelayFrom(now); wait > 0 {
 			turn.CancelAt(now)
-			return overQuota(limitRate, wait)
+			return overQuota(limitRate, telemetry.LimitCallerRate, wait)
 		}
 	}
 	m.running++
 	return nil
+}
+
+// use is how many calls run, and how many may; 0 = any number.
+func (m *meter) use() (running, most int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.running, m.limits.ConcurrentCalls
 }
 
 func (m *meter) end() {
@@ -87,7 +95,7 @@ type load struct {
 func (l *load) begin() *refusal {
 	if n := l.calls.Add(1); l.limits.ConcurrentCalls > 0 && n > int64(l.limits.ConcurrentCalls) {
 		l.calls.Add(-1)
-		return overloaded(soon())
+		return overloaded(telemetry.LimitCalls, soon())
 	}
 	return nil
 }
@@ -99,7 +107,7 @@ func (l *load) end() { l.calls.Add(-1) }
 func (l *load) hold(n int) *refusal {
 	if sum := l.bytes.Add(int64(n)); l.limits.RequestBytes > 0 && sum > int64(l.limits.RequestBytes) && sum > int64(n) {
 		l.bytes.Add(-int64(n))
-		return overloaded(soon())
+		return overloaded(telemetry.LimitRequestBytes, soon())
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/llmd-dev/llmd/internal/calllog"
+	"github.com/llmd-dev/llmd/internal/telemetry"
 )
 
 // callLog writes one line for each call when it ends: method, code, time and what
@@ -35,11 +36,15 @@ type callReport struct {
 // PostCall writes the line.
 func (r *callReport) PostCall(err error, took time.Duration) {
 	code := status.Code(err)
-	attrs := append([]slog.Attr{
+	line := []slog.Attr{
 		slog.String("method", strings.TrimPrefix(r.method, "/")),
 		slog.String("code", code.String()),
 		slog.Float64("duration_ms", float64(took.Microseconds())/1000),
-	}, r.record.Attrs()...)
+	}
+	if id := telemetry.TraceID(r.ctx); id != "" {
+		line = append(line, slog.String("trace_id", id))
+	}
+	attrs := append(line, r.record.Attrs()...)
 	r.log.LogAttrs(r.ctx, levelOf(r.method, code), "call", attrs...)
 }
 

@@ -14,13 +14,15 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/llmd-dev/llmd/internal/stack"
+	"github.com/llmd-dev/llmd/internal/telemetry"
 )
 
 // recovered answers for a handler that panicked: INTERNAL, and no word of the
 // panic to the client. The log gets the place, and of the value only its type:
 // the value may hold a prompt.
-func recovered(l *slog.Logger) recovery.RecoveryHandlerFuncContext {
+func recovered(l *slog.Logger, t *telemetry.Telemetry) recovery.RecoveryHandlerFuncContext {
 	return func(ctx context.Context, p any) error {
+		t.Panicked()
 		trace := make([]byte, 8<<10)
 		trace = trace[:runtime.Stack(trace, false)]
 		if aside, ok := p.(*stack.Panic); ok { // the place is on another stack

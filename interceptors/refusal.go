@@ -30,18 +30,20 @@ type refusal struct {
 	wait time.Duration
 	// quota names the caller's limit that was met.
 	quota string
+	// limit is the limit that was met, as telemetry names it.
+	limit string
 }
 
 func unauthenticated(message string) *refusal {
 	return &refusal{code: codes.Unauthenticated, reason: "UNAUTHENTICATED", message: message}
 }
 
-func overQuota(limit string, wait time.Duration) *refusal {
-	return &refusal{code: codes.ResourceExhausted, reason: "TENANT_QUOTA", message: "the caller's limit is met: " + limit, wait: wait, quota: limit}
+func overQuota(quota, limit string, wait time.Duration) *refusal {
+	return &refusal{code: codes.ResourceExhausted, reason: "TENANT_QUOTA", message: "the caller's limit is met: " + quota, wait: wait, quota: quota, limit: limit}
 }
 
-func overloaded(wait time.Duration) *refusal {
-	return &refusal{code: codes.Unavailable, reason: "SERVER_OVERLOADED", message: "this llmd has as much work as it may take on", wait: wait}
+func overloaded(limit string, wait time.Duration) *refusal {
+	return &refusal{code: codes.Unavailable, reason: "SERVER_OVERLOADED", message: "this llmd has as much work as it may take on", wait: wait, limit: limit}
 }
 
 // status is the refusal as the client gets it, with the trailer that its library

@@ -14,6 +14,7 @@ import (
 	"github.com/llmd-dev/llmd/adapters"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 	"github.com/llmd-dev/llmd/internal/fetch"
+	"github.com/llmd-dev/llmd/internal/telemetry"
 )
 
 // imageRequest is what the preparation of images knows of its request. It travels
@@ -24,13 +25,15 @@ type imageRequest struct {
 	// them.
 	caller *llmdv1.Context
 	batch  *fetch.Batch
+	// telemetry counts what is downloaded; nil = nobody looks.
+	telemetry *telemetry.Telemetry
 }
 
 type imageRequestKey struct{}
 
 // withImages begins the downloads of a request; a nil fetcher downloads nothing.
-func withImages(ctx context.Context, f *fetch.Fetcher, caller *llmdv1.Context) context.Context {
-	r := &imageRequest{caller: caller}
+func withImages(ctx context.Context, f *fetch.Fetcher, t *telemetry.Telemetry, caller *llmdv1.Context) context.Context {
+	r := &imageRequest{caller: caller, telemetry: t}
 	if f != nil {
 		r.batch = f.NewBatch()
 	}
@@ -163,6 +166,7 @@ func (r *imageRequest) download(ctx context.Context, c *llmdv1.Context, all []se
 		return r.fieldError(c, &all[at[0]], "images are not downloaded here; send the bytes")
 	}
 	got, err := r.batch.Fetch(ctx, urls)
+	r.count(ctx, len(urls), err)
 	if failed, ok := errors.AsType[*fetch.Error](err); ok {
 		return r.fieldError(c, &all[at[failed.Index]], failed.URL+" "+failed.Problem)
 	}
@@ -170,6 +174,18 @@ func (r *imageRequest) download(ctx context.Context, c *llmdv1.Context, all []se
 		all[at[i]].data, all[at[i]].mime = got[u].Data, got[u].MIME
 	}
 	return err
+}
+
+// count tells telemetry what became of downloads.
+func (r *imageRequest) count(ctx context.Context, n int, err error) {
+	switch {
+	case err == nil:
+		r.telemetry.Images(ctx, "ok", n)
+	case ctx.Err() != nil:
+		r.telemetry.Images(ctx, "cancelled", 1)
+	default:
+		r.telemetry.Images(ctx, "refused", 1)
+	}
 }
 
 // withBytes is the conversation with its images as bytes. What needs no change is

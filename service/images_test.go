@@ -145,7 +145,7 @@ func TestImagesBecomeBytes(t *testing.T) {
 	want.Messages[3].GetToolResult().Content[0].Block = &llmdv1.ToolResultContent_Image{Image: png}
 	want.Messages[3].GetToolResult().Content[1].Block = &llmdv1.ToolResultContent_Image{Image: png}
 
-	got, err := images(withImages(t.Context(), f, in), in)
+	got, err := images(withImages(t.Context(), f, nil, in), in)
 	if err != nil {
 		t.Fatal(err)
 	}

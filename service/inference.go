@@ -20,6 +20,7 @@ import (
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 	"github.com/llmd-dev/llmd/internal/fetch"
 	"github.com/llmd-dev/llmd/internal/stack"
+	"github.com/llmd-dev/llmd/internal/telemetry"
 	"github.com/llmd-dev/llmd/service/generation"
 	"github.com/llmd-dev/llmd/service/responses"
 	"github.com/llmd-dev/llmd/toolcheck"
@@ -64,6 +65,8 @@ type Options struct {
 	Log *slog.Logger
 	// Images downloads images that come by URL; nil = they are refused.
 	Images *fetch.Fetcher
+	// Telemetry measures; nil = nobody looks.
+	Telemetry *telemetry.Telemetry
 	// Principal gives the authenticated caller; nil = everybody is the same.
 	Principal func(context.Context) string
 }
@@ -81,6 +84,7 @@ func (s *Inference) Stream(req *llmdv1.StreamRequest, stream grpc.ServerStreamin
 		return toStatus(err)
 	}
 	defer record(ctx, reader, labels)
+	defer s.options.Telemetry.Stream(ctx, methodStream)()
 	// From here on nothing holds the request, which may be large: the stream may last.
 	err = reader.Deliver(ctx, func(e *llmdv1.StreamResponse) error { return gone(stream.Send(e)) })
 	stream.SetTrailer(trailers(reader, requestID))
@@ -116,6 +120,7 @@ func (s *Inference) Complete(ctx context.Context, req *llmdv1.CompleteRequest) (
 		return nil, toStatus(err)
 	}
 	defer record(called, reader, req.GetGeneration().GetLabels())
+	defer s.options.Telemetry.Stream(ctx, methodComplete)()
 	started, message, err := reader.Wait(ctx)
 	_ = grpc.SetTrailer(ctx, trailers(reader, req.GetRequestId()))
 	if err != nil {
@@ -151,7 +156,7 @@ func (s *Inference) start(ctx context.Context, req *llmdv1.StreamRequest, soft t
 		return nil, err
 	}
 	return s.engine.Start(ctx, &generation.Request{
-		Planning: withImages(ctx, s.options.Images, req.GetGeneration().GetContext()),
+		Planning: withImages(ctx, s.options.Images, s.options.Telemetry, req.GetGeneration().GetContext()),
 		Owner:    s.owner(ctx), RequestID: req.GetRequestId(), Hash: digest(req), Generation: req.GetGeneration(),
 		Options: req.GetOptions(), Keys: keys, SoftDeadline: soft,
 	})

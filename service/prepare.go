@@ -29,7 +29,7 @@ func (s *Inference) PrepareContext(ctx context.Context, req *llmdv1.PrepareConte
 	if err != nil {
 		return nil, toStatus(err)
 	}
-	p, err := s.engine.Plan(withImages(ctx, s.options.Images, g.GetContext()), g, g.GetModel())
+	p, err := s.engine.Plan(withImages(ctx, s.options.Images, s.options.Telemetry, g.GetContext()), g, g.GetModel())
 	if err != nil {
 		return nil, toStatus(err)
 	}

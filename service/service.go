@@ -27,6 +27,7 @@ func New(current func() *catalog.Catalog, client *upstream.Client, o Options) *S
 	if store == nil {
 		store = responses.New(!o.NoStore)
 	}
+	watchStore(store, o.Telemetry)
 	hosts := newUpstream(current, client)
 	engine := generation.New(generation.Config{
 		Models: func(ctx context.Context, name string) (*profile.Model, error) {
@@ -43,7 +44,9 @@ func New(current func() *catalog.Catalog, client *upstream.Client, o Options) *S
 		Instance: o.Instance,
 		Longest:  longestCall,
 		Secrets:  hosts.secrets,
+		Observer: observerOf(o.Telemetry),
 		Panicked: func(kind string, stack []byte) {
+			o.Telemetry.Panicked()
 			o.Log.Error("a response panicked", "type", kind, "stack", string(stack))
 		},
 	})

@@ -123,7 +123,8 @@ func (u *Upstream) secrets(m *profile.Model) []string {
 
 func newTarget(p *catalog.Provider) *upstream.Target {
 	t := &upstream.Target{
-		BaseURL: p.BaseURL,
+		BaseURL:      p.BaseURL,
+		TraceContext: p.TraceContext,
 		Network: upstream.Network{
 			Proxy: p.Network.Proxy.Reveal(), ExtraCAs: p.Network.ExtraCAs, ConnectTimeout: p.Network.ConnectTimeout,
 		},

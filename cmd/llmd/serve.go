@@ -31,12 +31,16 @@ func (c *serveCmd) Run(s *session) error {
 	for _, a := range file.Server.Listen {
 		l, err := server.Listen(s.ctx, a)
 		if err != nil {
-			for _, open := range listeners {
-				_ = open.Close()
-			}
+			closeAll(listeners)
 			return err
 		}
 		listeners = append(listeners, l)
+	}
+	if admin := file.Server.Admin; admin.On() {
+		if app.Admin, err = server.Listen(s.ctx, admin.Listen); err != nil {
+			closeAll(listeners)
+			return err
+		}
 	}
 	defer gcpace.Start()()
 	served, stopNow := make(chan struct{}), make(chan struct{})
@@ -60,5 +64,11 @@ func (c *serveCmd) Run(s *session) error {
 		return exitCodeError(exitInterrupted) // what was running was not let finish
 	default:
 		return nil
+	}
+}
+
+func closeAll(listeners []net.Listener) {
+	for _, l := range listeners {
+		_ = l.Close()
 	}
 }

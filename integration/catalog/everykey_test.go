@@ -95,6 +95,7 @@ func anyValue(t *testing.T, k config.Key) string {
 		"list of names":               "[NAME_ONE, NAME_TWO]",
 		"list of texts":               "[one, two]",
 		"a list of texts":             "[one, two]",
+		"address":                     "tcp://127.0.0.1:0",
 		"list of addresses":           "[tcp://127.0.0.1:0]",
 		"list of hosts and networks":  "[images.example.test, 10.1.0.0/16]",
 		"mapping of texts":            "{X-One: two}",

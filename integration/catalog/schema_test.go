@@ -50,6 +50,8 @@ func schemaOfKind(t *testing.T, k *keyNode) map[string]any {
 		return words(strings.TrimPrefix(kind, "one of: "))
 	case strings.HasPrefix(kind, "list of: "):
 		return list(words(strings.TrimPrefix(kind, "list of: ")))
+	case kind == "address":
+		return text
 	case kind == "list of addresses":
 		return map[string]any{"anyOf": []any{text, list(text)}}
 	case strings.HasPrefix(kind, "list of "):

@@ -14,6 +14,7 @@ const maxFileBytes = 1 << 20
 // network fills in how the provider is reached.
 func (e *entry) network(file string, p *Provider) error {
 	user := part(e.user)
+	p.TraceContext = user.TraceContext
 	p.Network = Network{Proxy: user.Proxy, ConnectTimeout: user.Timeouts.Connect}
 	if user.CAFile == "" {
 		return nil

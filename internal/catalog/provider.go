@@ -53,6 +53,8 @@ type Provider struct {
 	APIVersion string
 	// Network is how the host is reached.
 	Network Network
+	// TraceContext: the trace context of a request goes along.
+	TraceContext bool
 	// AllowUnlisted: any model id is accepted.
 	AllowUnlisted bool
 	// Configured: requests can be sent.

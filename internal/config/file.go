@@ -56,6 +56,12 @@ type Server struct {
 	CallerKeys CallerKeys
 	// Images is about images that come by URL.
 	Images Images
+	// Admin is the listener for operators.
+	Admin Admin
+	// Telemetry is what metrics and traces are made of.
+	Telemetry Telemetry
+	// LogFormat is "text" or "json".
+	LogFormat string
 	// LogLevel is "debug", "info", "warn" or "error".
 	LogLevel string
 }
@@ -110,6 +116,8 @@ type Provider struct {
 	Proxy Secret
 	// CAFile names a file of PEM certificates that are trusted besides the system's.
 	CAFile string
+	// TraceContext sends the trace context of a request along.
+	TraceContext bool
 	// Timeouts bound what comes before the first byte.
 	Timeouts Timeouts
 	// Compat is what the host does otherwise.
@@ -178,6 +186,8 @@ func Default() *File {
 		Responses:            defaultResponses(),
 		Auth:                 Auth{UnixSocket: "open"},
 		Limits:               Limits{RequestBytes: 1 << 30},
+		Telemetry:            Telemetry{GenAI: "v0.1"},
+		LogFormat:            "text",
 		LogLevel:             "info",
 	}}
 }

@@ -35,6 +35,11 @@ func providerNetworkKeys(p *Provider) []key {
 			read: func(v value) { v.text(&p.CAFile) },
 		},
 		{
+			name: "trace_context", kind: "true or false", def: "false",
+			doc:  "Send the W3C trace context of a request (traceparent) to this provider.",
+			read: func(v value) { v.boolean(&p.TraceContext) },
+		},
+		{
 			name: "timeouts", kind: "mapping", doc: "How long the provider may take before its first byte.",
 			read: func(v value) { v.object(timeoutKeys(&p.Timeouts)) }, below: func() []key { return timeoutKeys(&Timeouts{}) },
 		},

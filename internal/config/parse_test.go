@@ -94,6 +94,9 @@ server:
   instance: llmd-1
   caller_keys: {allow: true}
   images: {allow_hosts: [files.lab, 10.1.0.0/16], disabled: true}
+  admin: {listen: 'tcp://127.0.0.1:50052', allow_insecure: true, hosts: [llmd.lab], pprof: true, channelz: true}
+  telemetry: {gen_ai: both, callers: true}
+  log_format: json
   log_level: debug
   tls: {cert_file: /c/tls.crt, key_file: /c/tls.key, client_ca_file: /c/ca.crt, require_client_cert: true}
   auth:
@@ -137,6 +140,7 @@ providers:
     proxy: http://me:${LAB}@proxy.example.test:3128
     ca_file: /etc/llmd/ca.pem
     timeouts: {connect: 3s, header: 10m}
+    trace_context: true
     allow_unlisted_models: false
     display_name: The lab
     disabled: true
@@ -185,13 +189,17 @@ func TestParseEveryKey(t *testing.T) {
 				TLS: config.RedisTLS{CAFile: "/r/ca", CertFile: "/r/c", KeyFile: "/r/k", ServerName: "redis.lab"},
 			},
 		},
+		Admin: config.Admin{
+			Listen: config.Address{Network: "tcp", Address: "127.0.0.1:50052"}, AllowInsecure: true, Hosts: []string{"llmd.lab"}, Pprof: true, Channelz: true,
+		},
+		Telemetry: config.Telemetry{GenAI: "both", Callers: true}, LogFormat: "json",
 	}
 	// The rest of it is TestSecurity's.
 	if diff := cmp.Diff(server, f.Server, cmpopts.IgnoreFields(config.Server{}, "TLS", "Auth", "AllowInsecure", "Limits")); diff != "" {
 		t.Errorf("server (-want +got):\n%s", diff)
 	}
 	p := f.Providers[0]
-	if p.BaseURL != "https://llm.example.test/v1" || p.APIKey.Reveal() != "key-secret-1" || p.DisplayName != "The lab" || !p.Disabled ||
+	if p.BaseURL != "https://llm.example.test/v1" || p.APIKey.Reveal() != "key-secret-1" || p.DisplayName != "The lab" || !p.Disabled || !p.TraceContext ||
 		p.Region != "eu-west-1" || p.Project != "p" || p.Location != "global" || p.APIVersion != "v1" || p.Endpoint != "east" || p.Auth != "bearer" {
 		t.Errorf("provider = %+v", p)
 	}

@@ -332,6 +332,7 @@ func (v value) consistent(s *Server) {
 	if len(s.Auth.MTLS) > 0 && s.TLS.ClientCAFile == "" {
 		v.fail(v.node.Line, joinPath(v.path, "tls.client_ca_file"), "is missing: auth.mtls needs it")
 	}
+	v.adminApart(s)
 	seen := map[string]bool{}
 	for name := range s.Auth.names() {
 		if seen[name] && name != "" {
@@ -365,6 +366,9 @@ func (a Auth) names() func(yield func(string) bool) {
 // allow_insecure says so; nil = all is well. The error is a *[ParseError].
 func (f *File) Exposed() error {
 	s := &f.Server
+	if err := f.adminExposed(); err != nil {
+		return err
+	}
 	if s.AllowInsecure || s.TLS.On() && s.Auth.On() {
 		return nil
 	}

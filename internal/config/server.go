@@ -99,6 +99,18 @@ func serverKeys(s *Server) []key {
 			read: func(v value) { v.object(imagesKeys(&s.Images)) }, below: func() []key { return imagesKeys(&Images{}) },
 		},
 		{
+			name: "admin", kind: "mapping", doc: "Pages for operators.",
+			read: func(v value) { v.object(adminKeys(&s.Admin)) }, below: func() []key { return adminKeys(&Admin{}) },
+		},
+		{
+			name: "telemetry", kind: "mapping", doc: "Names in metrics and traces, of which [telemetry.md](telemetry.md) tells.",
+			read: func(v value) { v.object(telemetryKeys(&s.Telemetry)) }, below: func() []key { return telemetryKeys(&Telemetry{}) },
+		},
+		{
+			name: "log_format", kind: "one of: text, json", def: "text", doc: "How log lines are written.",
+			read: func(v value) { v.word(&s.LogFormat, "text", "json") },
+		},
+		{
 			name: "log_level", kind: "one of: debug, info, warn, error", def: "info", doc: "How much is logged.",
 			read: func(v value) { v.word(&s.LogLevel, "debug", "info", "warn", "error") },
 		},

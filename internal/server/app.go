@@ -15,6 +15,7 @@ import (
 	"github.com/llmd-dev/llmd/internal/config"
 	"github.com/llmd-dev/llmd/internal/fetch"
 	"github.com/llmd-dev/llmd/internal/principal"
+	"github.com/llmd-dev/llmd/internal/telemetry"
 	"github.com/llmd-dev/llmd/internal/upstream"
 	"github.com/llmd-dev/llmd/service"
 )
@@ -27,6 +28,8 @@ type App struct {
 	// Follow: Serve reloads the configuration on SIGHUP, and when one of its files
 	// changes. It is set before Serve.
 	Follow bool
+	// Admin is where the admin pages are served; nil = nowhere. It is set before Serve.
+	Admin net.Listener
 
 	env       config.Env
 	log       *slog.Logger
@@ -35,12 +38,17 @@ type App struct {
 	service   *service.Service
 	gate      *interceptors.Gate
 	transport *transport
+	telemetry *telemetry.Telemetry
 
 	models atomic.Pointer[catalog.Catalog]
 	// pollEvery is how often the files are looked at.
 	pollEvery time.Duration
 
 	reloading sync.Mutex
+	// inForce is the "server" section that was read last, and loaded when; for the
+	// reloading.
+	inForce config.Server
+	loaded  atomic.Int64 // in Unix seconds
 	// seen are the files that were read last, as they were then; for the reloading.
 	seen fingerprints
 }
@@ -59,9 +67,9 @@ func New(file *config.File, env config.Env, version string, logTo io.Writer) (*A
 	userAgent := "llmd/" + version
 	a := &App{
 		File: file, env: env, pollEvery: pollEvery, seen: seen,
-		client: upstream.New(upstream.Options{UserAgent: userAgent}),
+		client: upstream.New(upstream.Options{UserAgent: userAgent, Trace: telemetry.Inject}), inForce: file.Server,
 	}
-	if err := a.setLevel(file.Server); err != nil {
+	if err := a.setLevel(file.Server.LogLevel); err != nil {
 		return nil, err
 	}
 	images, err := imageFetcher(file.Server.Images, userAgent)
@@ -69,13 +77,17 @@ func New(file *config.File, env config.Env, version string, logTo io.Writer) (*A
 		return nil, err
 	}
 	a.models.Store(models)
-	a.log = slog.New(slog.NewTextHandler(logTo, &slog.HandlerOptions{Level: &a.level}))
+	a.loaded.Store(time.Now().Unix())
+	a.log = slog.New(a.logHandler(logTo))
+	if err := a.startTelemetry(version); err != nil {
+		return nil, err
+	}
 	a.service = service.New(a.models.Load, a.client, service.Options{
 		Instance: file.Server.Instance, CallerKeys: file.Server.CallerKeys.Allow, NoStore: !file.Server.PartialStore, Log: a.log,
 		MaxDetached: file.Server.Responses.MaxDetached,
-		Images:      images, Principal: principal.Name,
+		Images:      images, Principal: principal.Name, Telemetry: a.telemetry,
 	})
-	a.gate = interceptors.NewGate(file.Server)
+	a.gate = interceptors.NewGate(file.Server, a.telemetry)
 	var certs *certificates
 	if file.Server.TLS.On() {
 		if certs, err = newCertificates(file); err != nil {
@@ -83,7 +95,8 @@ func New(file *config.File, env config.Env, version string, logTo io.Writer) (*A
 		}
 		certs.log = a.log
 	}
-	a.transport = newTransport(file.Server, a.service, a.gate, certs, a.log)
+	a.transport = newTransport(file.Server, a.service, interceptors.Options{Log: a.log, Gate: a.gate, Telemetry: a.telemetry}, certs)
+	a.telemetry.Watch(func() []telemetry.Reading { return a.readings(certs) })
 	return a, nil
 }
 
@@ -98,9 +111,9 @@ func imageFetcher(c config.Images, userAgent string) (*fetch.Fetcher, error) {
 // Catalog is what this llmd can reach now.
 func (a *App) Catalog() *catalog.Catalog { return a.models.Load() }
 
-func (a *App) setLevel(s config.Server) error {
+func (a *App) setLevel(word string) error {
 	var level slog.Level
-	if err := level.UnmarshalText([]byte(s.LogLevel)); err != nil {
+	if err := level.UnmarshalText([]byte(word)); err != nil {
 		return fmt.Errorf("server: log level: %w", err)
 	}
 	a.level.Set(level)
@@ -112,6 +125,11 @@ func (a *App) setLevel(s config.Server) error {
 func (a *App) Serve(ctx context.Context, listeners []net.Listener, stopNow <-chan struct{}) error {
 	defer a.client.Close()
 	defer a.service.Close()
+	// What happens until the end is measured until the end, and then sent.
+	defer a.flush(stopNow)
+	if a.Admin != nil {
+		defer newAdmin(a).serve(a.Admin, a.log)()
+	}
 	if a.Follow {
 		defer a.follow()()
 	}

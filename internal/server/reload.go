@@ -34,8 +34,10 @@ func (a *App) Reload() error {
 		for _, mistake := range mistakes(err) {
 			a.log.Error("the configuration is not reloaded; the old one stays", "problem", mistake.Error())
 		}
+		a.telemetry.Reloaded(false)
 		return err
 	}
+	a.telemetry.Reloaded(true)
 	return nil
 }
 
@@ -55,9 +57,11 @@ func (a *App) reload() error {
 	if err != nil {
 		return err
 	}
-	if err := a.setLevel(file.Server); err != nil {
+	if err := a.setLevel(file.Server.LogLevel); err != nil {
 		return err
 	}
+	a.inForce = file.Server
+	a.loaded.Store(time.Now().Unix())
 	a.models.Store(models)
 	a.gate.SetAuth(file.Server.Auth)
 	if keys := slices.DeleteFunc(file.Server.Changed(a.File.Server), changesAtOnce); len(keys) > 0 {

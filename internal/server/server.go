@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -52,12 +53,13 @@ type transport struct {
 	patience time.Duration
 	// unprotected: there is no TLS or no authentication.
 	unprotected bool
+	draining    atomic.Bool
 }
 
 // newTransport puts the services behind the interceptors. Without certificates TCP
 // addresses are plain.
-func newTransport(cfg config.Server, svc *service.Service, gate *interceptors.Gate, certs *certificates, log *slog.Logger) *transport {
-	opts := append(interceptors.Server(interceptors.Options{Log: log, Gate: gate}),
+func newTransport(cfg config.Server, svc *service.Service, chain interceptors.Options, certs *certificates) *transport {
+	opts := append(interceptors.Server(chain),
 		grpc.ForceServerCodecV2(newCodec()),
 		grpc.MaxRecvMsgSize(cfg.MaxReceiveBytes),
 		grpc.MaxSendMsgSize(maxSendBytes),
@@ -75,7 +77,7 @@ func newTransport(cfg config.Server, svc *service.Service, gate *interceptors.Ga
 	)
 	s := &transport{
 		unprotected: certs == nil || !cfg.Auth.On(),
-		grpc:        grpc.NewServer(opts...), health: newHealth(), inference: svc.Inference, log: log,
+		grpc:        grpc.NewServer(opts...), health: newHealth(), inference: svc.Inference, log: chain.Log,
 		drain: cfg.DrainTimeout,
 	}
 	if !local(cfg.Listen) {
@@ -134,7 +136,8 @@ func open(a net.Addr) bool {
 // notice, take no new streams, let the running ones end, abort the rest so that
 // they get their receipt, stop.
 func (s *transport) shutdown(stopNow <-chan struct{}) {
-	s.log.Info("draining", "timeout", s.drain)
+	s.draining.Store(true)
+	s.log.Info("draining", "timeout", s.drain.String())
 	s.health.Shutdown()
 	end := time.NewTimer(s.drain)
 	defer end.Stop()

@@ -108,6 +108,19 @@ func readPEM(path string) ([]byte, error) {
 	return text, err
 }
 
+// expires is when the certificate runs out; zero if there is none.
+func (c *certificates) expires() time.Time {
+	if c == nil {
+		return time.Time{}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if leaf := c.config.Certificates[0].Leaf; leaf != nil {
+		return leaf.NotAfter
+	}
+	return time.Time{}
+}
+
 // current is what the next connection gets. Files that are bad, or not all written
 // yet, change nothing and are named once.
 func (c *certificates) current(*tls.ClientHelloInfo) (*tls.Config, error) {

@@ -56,11 +56,9 @@ func (t *Telemetry) Stalled(ctx context.Context, m *profile.Model) {
 
 // Blocked is told how long the reading of a provider stood still for a client.
 func (t *Telemetry) Blocked(ctx context.Context, d time.Duration) {
-	if t == nil {
-		return
+	if t != nil {
+		t.own.histograms[nameBlocked].Record(ctx, d.Seconds())
 	}
-	t.own.histograms[nameBlocked].Record(ctx, d.Seconds())
-	t.Hit(ctx, LimitQueue)
 }
 
 // Merged counts events that a queue merged.
@@ -80,9 +78,9 @@ func (t *Telemetry) Changed(ctx context.Context, changes []*llmdv1.HandoffChange
 	}
 }
 
-// Image counts one image that was to be downloaded.
-func (t *Telemetry) Image(ctx context.Context, result string) {
-	t.count(ctx, nameImages, 1, attribute.String(attrResult, result))
+// Images counts images that were to be downloaded.
+func (t *Telemetry) Images(ctx context.Context, result string, n int) {
+	t.count(ctx, nameImages, int64(n), attribute.String(attrResult, result))
 }
 
 // Reloaded counts a reload of the configuration.

@@ -34,7 +34,7 @@ func Limits() []Limit {
 		{Name: LimitCallerCalls, Unit: "calls of the caller with the most", Key: "`server.limits.per_caller.concurrent_calls`, or the caller's own", Usage: true},
 		{Name: LimitCallerRate, Unit: "calls a second", Key: "`server.limits.per_caller.requests_per_second`, or the caller's own"},
 		{Name: LimitReceiveBytes, Unit: "bytes of a request", Key: "`server.max_receive_bytes`"},
-		{Name: LimitStore, Unit: "bytes", Key: "64 MiB of ended responses; a hit is one forgotten before its five minutes, or kept without its content for being over 4 MiB", Usage: true},
+		{Name: LimitStore, Unit: "bytes", Key: "64 MiB of ended responses; a hit is one forgotten before its five minutes", Usage: true},
 		{Name: LimitTombstones, Unit: "Abort calls that came before their request", Key: "10,000; a hit is one not remembered", Usage: true},
 		{Name: LimitQueue, Unit: "events of a stream", Key: "256 events or 1 MiB; a hit is a wait, see `llmd.stream.stall`"},
 		{Name: LimitSlowClient, Unit: "seconds of a send", Key: "30 s; the stream ends with SLOW_CONSUMER"},

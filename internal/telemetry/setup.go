@@ -11,7 +11,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.opentelemetry.io/contrib/exporters/autoexport"
-	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	promexporter "go.opentelemetry.io/otel/exporters/prometheus"
 	"go.opentelemetry.io/otel/metric"
@@ -64,6 +63,9 @@ func New(ctx context.Context, o Options) (*Telemetry, error) {
 	if !traces && !metrics && !o.Prometheus {
 		return nil, nil
 	}
+	if traces || metrics {
+		listen(o.Log)
+	}
 	if o.GenAI == "" {
 		o.GenAI = ConventionsV01
 	}
@@ -85,21 +87,7 @@ func New(ctx context.Context, o Options) (*Telemetry, error) {
 		_ = t.Shutdown(ctx)
 		return nil, err
 	}
-	if traces || metrics {
-		otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
-			o.Log.Warn("telemetry is not exported", "problem", short(err.Error()))
-		}))
-	}
 	return t, nil
-}
-
-// short keeps what a collector says from filling the log.
-func short(s string) string {
-	const most = 300
-	if len(s) > most {
-		return s[:most] + "..."
-	}
-	return s
 }
 
 // wanted says what the environment wants exported. Unlike OpenTelemetry's own default,

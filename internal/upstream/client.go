@@ -28,6 +28,8 @@ const (
 type Options struct {
 	// UserAgent is sent with each request, such as "llmd/1.2.3".
 	UserAgent string
+	// Trace puts the trace context of a request on its headers; nil = there is none.
+	Trace func(context.Context, http.Header)
 	// Proxy finds the proxy for a request; nil = by the environment (HTTPS_PROXY
 	// and the like). A target's own proxy wins.
 	Proxy func(*http.Request) (*url.URL, error)
@@ -43,12 +45,13 @@ type Options struct {
 // Client sends requests to providers. It is safe for concurrent use.
 type Client struct {
 	userAgent string
+	trace     func(context.Context, http.Header)
 	pools     *pools
 }
 
 // New makes a client.
 func New(o Options) *Client {
-	return &Client{userAgent: o.UserAgent, pools: &pools{options: o, byWay: map[Network]*http.Transport{}}}
+	return &Client{userAgent: o.UserAgent, trace: o.Trace, pools: &pools{options: o, byWay: map[Network]*http.Transport{}}}
 }
 
 // Close closes the connections that no request uses.
@@ -138,6 +141,9 @@ func (c *Client) request(ctx context.Context, t *Target, r *adapters.Request, se
 	}
 	sent.attach(request)
 	request.Header = c.header(t, r)
+	if t.TraceContext && c.trace != nil {
+		c.trace(ctx, request.Header)
+	}
 	if host := request.Header.Get("Host"); host != "" {
 		request.Host = host
 		request.Header.Del("Host")

@@ -24,6 +24,9 @@ type Target struct {
 	Credentials Credentials
 	// Network is how connections to the target are made.
 	Network Network
+	// TraceContext: the trace context of a request goes along, if the client knows
+	// how.
+	TraceContext bool
 	// Transport answers instead of the network; nil = the client's. It is for the
 	// built-in faux provider.
 	Transport http.RoundTripper

@@ -31,6 +31,7 @@ var (
 // decoded, the parts are in sink.
 type answer struct {
 	plan      *Plan
+	watch     Watch
 	requestID string
 	body      io.Closer
 	frames    frame.Reader
@@ -52,7 +53,7 @@ func (r *Run) connect(ctx context.Context, first *Plan) (*answer, error) {
 	g := r.request.Generation
 	p := first
 	for next := 0; ; next++ {
-		a, u := r.tryCandidate(ctx, p)
+		a, u := r.tryCandidate(ctx, p, next > 0)
 		if a != nil || next >= len(g.GetFallbackModels()) || !fallsBack(u) {
 			return a, u
 		}
@@ -84,9 +85,9 @@ func fallsBack(err error) bool {
 	return u != nil && (u.Retryable() || u.Reason == adapters.ReasonStreamIdle)
 }
 
-func (r *Run) tryCandidate(ctx context.Context, p *Plan) (*answer, error) {
+func (r *Run) tryCandidate(ctx context.Context, p *Plan, fallback bool) (*answer, error) {
 	for tried := 1; ; tried++ {
-		a, err := r.attempt(ctx, p)
+		a, err := r.attempt(ctx, p, &Try{Again: tried > 1, Fallback: fallback && tried == 1})
 		u := asUpstream(err)
 		if u == nil || ctx.Err() != nil {
 			return a, err
@@ -123,9 +124,23 @@ func (r *Run) addAttempt(p *Plan, u *adapters.UpstreamError, delay time.Duration
 	r.attempts = append(r.attempts, a)
 }
 
-// attempt sends one request and reads up to the commit point: the first frame
-// that is not an error (contract 1.16).
-func (r *Run) attempt(ctx context.Context, p *Plan) (*answer, error) {
+// attempt is one request, watched.
+func (r *Run) attempt(ctx context.Context, p *Plan, t *Try) (*answer, error) {
+	t.Model, t.Generation, t.Effective = p.Model, r.request.Generation, p.Effective
+	ctx, watch := r.observed.ask(ctx, t)
+	a, err := r.ask(ctx, p)
+	if err != nil {
+		watch.End(r.how(p.Model, err))
+		return nil, err
+	}
+	a.watch = watch
+	watch.Chunk(time.Now())
+	return a, nil
+}
+
+// ask sends one request and reads up to the commit point: the first frame that is
+// not an error (contract 1.16).
+func (r *Run) ask(ctx context.Context, p *Plan) (*answer, error) {
 	r.mu.Lock()
 	r.requests++
 	r.mu.Unlock()

@@ -22,8 +22,8 @@ type Upstream interface {
 	Do(ctx context.Context, m *profile.Model, key string, r *adapters.Request) (*upstream.Response, error)
 }
 
-// Config is what an Engine is made of; all is required but Images, Secrets, Panicked and the
-// times.
+// Config is what an Engine is made of; all is required but Images, Secrets, Panicked,
+// Observer and the times.
 type Config struct {
 	// Models finds a model by its address or alias, if the caller may use it.
 	Models func(ctx context.Context, name string) (*profile.Model, error)
@@ -46,6 +46,8 @@ type Config struct {
 	// Panicked is told of a panic in a run: its type, never its value, which may
 	// hold a prompt.
 	Panicked func(kind string, stack []byte)
+	// Observer is told what happens; nil = nobody looks.
+	Observer Observer
 	// SlowAfter is how long one send to a client may take; 0 = 30 s (contract 1.21).
 	SlowAfter time.Duration
 	// Longest bounds [Reader.Deliver], to within SlowAfter; 0 = it may last for ever.
@@ -118,6 +120,7 @@ func (e *Engine) Start(ctx context.Context, req *Request) (*Reader, error) {
 	}
 	id := e.cfg.Instance + "." + rand.Text()
 	r := newRun(e, req, id, p)
+	r.observed.ctx = ctx
 	reader := r.join(req, false)
 	// An error of the store costs what is told of it, never the answer.
 	claimed, _ := e.cfg.Store.Claim(ctx, &responses.Claim{Owner: req.Owner, ResponseID: id, RequestID: req.RequestID, Hash: req.Hash, Live: r})
@@ -147,6 +150,7 @@ func newRun(e *Engine, req *Request, id string, p *Plan) *Run {
 			message:   &llmdv1.AssistantMessage{ResponseId: id, CreateTime: timestamppb.Now()},
 		},
 	}
+	r.observed.to = e.cfg.Observer
 	if detached := req.Options.GetDetached().AsDuration(); detached > 0 || e.cfg.Store.Shared() {
 		r.number(detached, e.cfg.Store.Shared())
 	}

@@ -34,6 +34,8 @@ type queue struct {
 	// merged is the text of the last item where it took others in, kept apart so
 	// that merging stays linear; its memory is used again.
 	merged []byte
+	// mergers counts the events that were taken in.
+	mergers int
 
 	// start starts a sender; nil = nobody wants the events yet, or any more. resting
 	// says that none is at work.
@@ -128,6 +130,7 @@ func (q *queue) merge(e *event) bool {
 		last.text = ""
 	}
 	q.merged = append(q.merged, e.text...)
+	q.mergers++
 	q.bytes += e.size() - len(last.partial)
 	// The newest prefix and closing hold for the whole.
 	last.valid, last.closing, last.partial = e.valid, e.closing, e.partial
@@ -195,6 +198,13 @@ func aboutBytes(e *llmdv1.StreamResponse) int {
 		return smallEventBytes + len(t.TextEnd.GetContent().GetText())
 	}
 	return proto.Size(e)
+}
+
+// merges is how many events were merged into others.
+func (q *queue) merges() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.mergers
 }
 
 // size is about what an event takes in memory.

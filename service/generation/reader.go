@@ -173,6 +173,9 @@ func (rd *Reader) Deliver(ctx context.Context, send func(*llmdv1.StreamResponse)
 	rd.queue.serve(s.start, s.beat > 0)
 	err := rd.follow(ctx, s.sent)
 	rd.queue.close(true)
+	if q, ok := rd.queue.(*queue); ok {
+		rd.run.observed.left(q.merges())
+	}
 	rd.run.leave(rd, err)
 	return err
 }
@@ -263,6 +266,7 @@ func (r *Run) leave(rd *Reader, why error) {
 
 // slow is the status of a client that stands still.
 func (r *Run) slow() error {
+	r.observed.limited(limitSlowClient, 0)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.failure(&Abort{Cause: llmdv1.AbortCause_ABORT_CAUSE_SLOW_CONSUMER})

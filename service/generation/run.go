@@ -32,6 +32,7 @@ type Run struct {
 	stirred chan struct{}
 	// abortedC is closed when the run is aborted.
 	abortedC chan struct{}
+	observed observed
 
 	mu       sync.Mutex
 	asm      *assembler
@@ -123,8 +124,10 @@ func (r *Run) commit(a *answer) {
 		defer r.mu.Unlock()
 		if !r.ended && r.watch.announce() {
 			r.publish(event{response: stallEvent(llmdv1.StallState_STALL_STATE_DETECTED, silence)})
+			r.observed.stalled(a.plan.Model)
 		}
 	}, func() { a.cancel(errIdle) })
+	r.observed.tap = a.watch
 	r.asm.absorb(a.sink.Parts)
 	r.begun()
 	// Nothing will be sent again, and a conversation can have megabytes.
@@ -143,6 +146,7 @@ func (r *Run) begun() {
 		Effective: p.Effective, Attempts: r.attempts,
 	}
 	s.HandoffChanges, s.HandoffChangesOmitted = Listed(p.Changes)
+	r.observed.began(p.Changes)
 	r.asm.begin(s)
 	events := r.asm.take()
 	r.started = events[len(events)-1].response
@@ -197,6 +201,7 @@ func (r *Run) read(ctx context.Context, a *answer) error {
 			return err
 		}
 		if r.oversized() {
+			r.observed.limited(limitAnswer, 0)
 			return &adapters.UpstreamError{
 				Reason: adapters.ReasonProtocolError, RequestID: a.requestID,
 				Message: "the provider's answer is larger than 64 MiB",
@@ -225,7 +230,9 @@ func (r *Run) take(parts []adapters.Part) bool {
 	r.asm.apply(parts)
 	events := r.asm.take()
 	if len(events) > 0 || speaks(parts) {
-		if silence := r.watch.alive(); silence > 0 {
+		now := time.Now()
+		r.observed.chunk(now)
+		if silence := r.watch.alive(now); silence > 0 {
 			r.publish(event{response: stallEvent(llmdv1.StallState_STALL_STATE_RECOVERED, silence)})
 		}
 	}
@@ -296,7 +303,9 @@ func (r *Run) waitForReaders(ctx context.Context) {
 		}
 		full = r.fullReader()
 	}
-	r.watch.resume(time.Since(from))
+	waited := time.Since(from)
+	r.watch.resume(waited)
+	r.observed.limited(limitQueue, waited)
 }
 
 func (r *Run) fullReader() *Reader {
@@ -361,6 +370,7 @@ func (r *Run) finish(a *answer, err error) {
 		a.close()
 	}
 	rec := r.seal(err)
+	r.tell(a, err)
 	r.engine.cfg.Store.Finish(r.request.Owner, r.asm.message.GetResponseId(), rec, r.failed(rec))
 	close(r.done)
 	r.mu.Lock()

@@ -108,10 +108,9 @@ func (w *watchdog) announce() bool {
 
 // alive ends a silence. recovered is how long it was if it was announced. The caller
 // holds the run's lock.
-func (w *watchdog) alive() (recovered time.Duration) {
+func (w *watchdog) alive(now time.Time) (recovered time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	now := time.Now()
 	if w.warned {
 		if w.told {
 			recovered = now.Sub(w.last)

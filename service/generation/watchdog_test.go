@@ -235,7 +235,7 @@ func TestAnnounce(t *testing.T) {
 	w := startWatchdog(limits{idle: time.Hour, stall: time.Minute}, func(time.Duration) {}, func() {})
 	defer w.stop()
 	w.warned = true // as fire does
-	if d := w.alive(); d != 0 {
+	if d := w.alive(time.Now()); d != 0 {
 		t.Errorf("recovered from %v, which nobody heard of", d)
 	}
 	if w.announce() {
@@ -245,7 +245,7 @@ func TestAnnounce(t *testing.T) {
 	if !w.announce() {
 		t.Error("a silence that lasts is not announced")
 	}
-	if d := w.alive(); d <= 0 {
+	if d := w.alive(time.Now()); d <= 0 {
 		t.Error("no recovery")
 	}
 }

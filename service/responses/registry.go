@@ -19,7 +19,7 @@ const (
 	// MaxRecordBytes is 4 MiB less what stands around a message, so that clients with
 	// gRPC's own limit of 4 MiB can receive one.
 	MaxRecordBytes = 4<<20 - 1<<10
-	maxTombstones  = 10_000
+	MaxTombstones  = 10_000
 )
 
 // found is what a key leads to: one of the two is set.
@@ -46,6 +46,8 @@ type Registry struct {
 	tombstones map[Key]tombstone
 	sweep      *time.Timer
 	closed     bool
+	// limited is told of limits that are met; nil = nobody wants to know.
+	limited func(limit string)
 }
 
 type entry struct {
@@ -121,6 +123,7 @@ func (r *Registry) Finish(owner, responseID string, rec *Record, _ *llmdv1.Error
 	r.bytes += rec.bytes
 	for r.bytes > MaxBytes && r.recent.Len() > 1 {
 		r.forget(entryOf(r.recent.Back()))
+		r.met(limitStore)
 	}
 	r.schedule()
 }
@@ -226,14 +229,41 @@ func (r *Registry) lookUp(k Key) *entry {
 func (r *Registry) bury(k Key, reason string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.tombstones) >= maxTombstones {
+	if len(r.tombstones) >= MaxTombstones {
 		r.expireTombstones()
 	}
-	if k.RequestID == "" || len(r.tombstones) >= maxTombstones || r.closed {
+	if len(r.tombstones) >= MaxTombstones {
+		r.met(limitTombstones)
+		return
+	}
+	if k.RequestID == "" || r.closed {
 		return
 	}
 	r.tombstones[k] = tombstone{reason: reason, expires: r.now().Add(TombstoneTTL)}
 	r.schedule()
+}
+
+// The words for OnLimit.
+const (
+	limitStore      = "partial_store"
+	limitTombstones = "tombstones"
+)
+
+// OnLimit says who is told of limits that are met. It is called before the registry
+// is used; told is called under its lock and must be quick.
+func (r *Registry) OnLimit(told func(limit string)) { r.limited = told }
+
+func (r *Registry) met(limit string) {
+	if r.limited != nil {
+		r.limited(limit)
+	}
+}
+
+// Size is how much is kept.
+func (r *Registry) Size() (responses, bytes, tombstones int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.recent.Len(), r.bytes, len(r.tombstones)
 }
 
 // Running implements [Store].

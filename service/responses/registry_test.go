@@ -241,10 +241,10 @@ func TestTombstones(t *testing.T) {
 // Tombstones are bounded, and old ones make room.
 func TestTombstoneBound(t *testing.T) {
 	r, c := newRegistry(t, true)
-	for i := range maxTombstones + 50 {
+	for i := range MaxTombstones + 50 {
 		r.bury(Key{RequestID: fmt.Sprint(i)}, "")
 	}
-	if n := len(r.tombstones); n != maxTombstones {
+	if n := len(r.tombstones); n != MaxTombstones {
 		t.Errorf("%d tombstones", n)
 	}
 	c.advance(TombstoneTTL)

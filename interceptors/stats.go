@@ -1,0 +1,127 @@
+package interceptors
+
+import (
+	"context"
+	"strings"
+
+	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	reflectionv1 "google.golang.org/grpc/reflection/grpc_reflection_v1"
+	reflectionv1alpha "google.golang.org/grpc/reflection/grpc_reflection_v1alpha"
+	"google.golang.org/grpc/stats"
+	"google.golang.org/grpc/status"
+
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+	"github.com/llmd-dev/llmd/internal/telemetry"
+)
+
+// otherMethod stands for every method that there is not: callers can make up any
+// number of them. It is the word of
+// https://opentelemetry.io/docs/specs/semconv/rpc/grpc/.
+const otherMethod = "/_OTHER"
+
+// rpcStats is OpenTelemetry's handler, made safe and cheap: it is not told of the
+// messages of a stream, not of the words of a status, which may be a provider's, and
+// not of methods that do not exist.
+type rpcStats struct {
+	next      stats.Handler
+	telemetry *telemetry.Telemetry
+	known     map[string]bool
+}
+
+func newStats(t *telemetry.Telemetry) *rpcStats {
+	s := &rpcStats{telemetry: t, known: map[string]bool{}, next: otelgrpc.NewServerHandler(
+		otelgrpc.WithTracerProvider(t.Tracers()), otelgrpc.WithMeterProvider(t.Meters()), otelgrpc.WithPropagators(telemetry.Propagator()),
+		otelgrpc.WithFilter(func(i *stats.RPCTagInfo) bool { return !open(i.FullMethodName) }), // probes are noise
+	)}
+	for _, d := range []*grpc.ServiceDesc{
+		&llmdv1.InferenceService_ServiceDesc, &llmdv1.ModelService_ServiceDesc, &healthv1.Health_ServiceDesc,
+		&reflectionv1.ServerReflection_ServiceDesc, &reflectionv1alpha.ServerReflection_ServiceDesc,
+	} {
+		for _, m := range d.Methods {
+			s.known["/"+d.ServiceName+"/"+m.MethodName] = true
+		}
+		for _, m := range d.Streams {
+			s.known["/"+d.ServiceName+"/"+m.StreamName] = true
+		}
+	}
+	return s
+}
+
+type methodKey struct{}
+
+// TagRPC implements stats.Handler.
+func (s *rpcStats) TagRPC(ctx context.Context, info *stats.RPCTagInfo) context.Context {
+	if !s.known[info.FullMethodName] {
+		info = &stats.RPCTagInfo{FullMethodName: otherMethod}
+	}
+	return context.WithValue(s.next.TagRPC(ctx, info), methodKey{}, info.FullMethodName)
+}
+
+// HandleRPC implements stats.Handler.
+func (s *rpcStats) HandleRPC(ctx context.Context, event stats.RPCStats) {
+	switch e := event.(type) {
+	case *stats.Begin, *stats.InHeader:
+		s.next.HandleRPC(ctx, event)
+	case *stats.End:
+		if e.Error == nil {
+			s.next.HandleRPC(ctx, event)
+			return
+		}
+		s.failed(ctx, e)
+	}
+}
+
+// failed tells of a call's error by its reason.
+func (s *rpcStats) failed(ctx context.Context, e *stats.End) {
+	reason := reasonOf(e.Error)
+	if method, _ := ctx.Value(methodKey{}).(string); strings.HasPrefix(method, "/llmd.") {
+		s.telemetry.Failed(ctx, method[1:], reason)
+	}
+	if tooLarge(e.Error) {
+		s.telemetry.Hit(ctx, telemetry.LimitReceiveBytes)
+	}
+	said := *e
+	said.Error = status.Error(status.Code(e.Error), reason)
+	s.next.HandleRPC(ctx, &said)
+}
+
+// tooLarge: grpc-go has refused a request for its size. Its words are all that tells.
+func tooLarge(err error) bool {
+	s := status.Convert(err)
+	return s.Code() == codes.ResourceExhausted && len(s.Details()) == 0 && strings.Contains(s.Message(), "larger than max")
+}
+
+// reasonOf is the reason of a status: its ErrorInfo's, else the name of its code.
+func reasonOf(err error) string {
+	s := status.Convert(err)
+	for _, d := range s.Details() {
+		if info, ok := d.(*errdetails.ErrorInfo); ok && info.GetDomain() == domain {
+			return info.GetReason()
+		}
+	}
+	var name strings.Builder
+	for i, r := range s.Code().String() {
+		if i > 0 && 'A' <= r && r <= 'Z' {
+			name.WriteByte('_')
+		}
+		name.WriteRune(r)
+	}
+	return strings.ToUpper(name.String())
+}
+
+// TagConn implements stats.Handler.
+func (s *rpcStats) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+
+// HandleConn implements stats.Handler.
+func (s *rpcStats) HandleConn(ctx context.Context, event stats.ConnStats) {
+	switch event.(type) {
+	case *stats.ConnBegin:
+		s.telemetry.Connection(ctx, 1)
+	case *stats.ConnEnd:
+		s.telemetry.Connection(ctx, -1)
+	}
+}
