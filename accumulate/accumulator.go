@@ -34,7 +34,7 @@ type Accumulator struct {
 func (a *Accumulator) Add(e *llmdv1.StreamResponse) {
 	switch v := e.GetEvent().(type) {
 	case *llmdv1.StreamResponse_Started:
-		a.message = begin(v.Started)
+		*a = Accumulator{message: begin(v.Started)} // anew, if an earlier connection was lost
 	case *llmdv1.StreamResponse_UsageUpdate:
 		a.head().Usage = v.UsageUpdate
 	case *llmdv1.StreamResponse_SignatureUpdate:

@@ -16,7 +16,7 @@ import (
 // accumulator makes of them.
 func TestVectorsKeepTheGrammar(t *testing.T) {
 	for _, v := range load(t) {
-		g := grammar{joined: v.Name == "snapshot_attached", blocks: map[int32]*blockState{}}
+		g := grammar{joined: v.Name == "snapshot_attached", again: v.Name == "reconnected", blocks: map[int32]*blockState{}}
 		for i, e := range v.Events {
 			if problem := g.take(i, e); problem != "" {
 				t.Errorf("%s, event %d: %s", v.Name, i, problem)
@@ -91,6 +91,8 @@ func collect(m protoreflect.Message, seen map[protoreflect.FullName]bool) {
 // grammar checks one stream.
 type grammar struct {
 	joined   bool // the stream was joined later: its snapshot may bring blocks
+	again    bool // the connection is lost once, and the stream begins anew
+	next     int32
 	blocks   map[int32]*blockState
 	terminal *llmdv1.StreamResponse
 }
@@ -103,13 +105,24 @@ type blockState struct {
 
 func (g *grammar) take(i int, e *llmdv1.StreamResponse) string {
 	switch {
-	case int(e.GetSequenceNumber()) != i:
-		return fmt.Sprintf("sequence number %d", e.GetSequenceNumber())
-	case g.terminal != nil:
-		return "after the terminal event"
+	case g.again && i > 0 && e.GetStarted() != nil:
+		*g = grammar{joined: true, blocks: map[int32]*blockState{}}
+	case g.joined && e.GetSnapshot() != nil:
+		g.next = e.GetSequenceNumber() // that of the last event that it stands for
 	case (e.GetStarted() != nil) != (i == 0):
 		return "started comes first, and once"
 	}
+	if e.GetSequenceNumber() != g.next {
+		return fmt.Sprintf("sequence number %d", e.GetSequenceNumber())
+	}
+	if g.terminal != nil {
+		return "after the terminal event"
+	}
+	g.next++
+	return g.event(e)
+}
+
+func (g *grammar) event(e *llmdv1.StreamResponse) string {
 	switch v := e.GetEvent().(type) {
 	case *llmdv1.StreamResponse_TextStart:
 		return g.start(v.TextStart.GetContentIndex(), "text")

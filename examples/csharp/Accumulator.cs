@@ -75,6 +75,7 @@ public sealed class Accumulator
                     ResponseId = s.ResponseId, ProviderResponseId = s.ProviderResponseId,
                     CreateTime = s.CreateTime, Usage = s.Usage, StopReason = StopReason.Pending,
                 };
+                blocks = []; // it begins anew, if an earlier connection was lost
                 break;
             case StreamResponse.EventOneofCase.TextStart:
                 Start(e.TextStart.ContentIndex, new() { Text = new() { Incomplete = true } });

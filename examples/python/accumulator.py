@@ -46,6 +46,7 @@ class Accumulator:
             return  # of a newer kind
         e, (kind, _, step) = getattr(event, name), name.rpartition("_")
         if name == "started":
+            self._blocks = []  # it begins anew, if an earlier connection was lost
             self._head = AssistantMessage(stop_reason=STOP_REASON_PENDING, **{f: getattr(e, f) for f in HEAD})
             for f in ("create_time", "usage"):
                 if e.HasField(f):

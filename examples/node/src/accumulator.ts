@@ -41,6 +41,7 @@ export class Accumulator {
         const { api, provider, model, responseModel, responseId, providerResponseId, createTime, usage } = e.value;
         const known = { api, provider, model, responseModel, responseId, providerResponseId, createTime, usage };
         this.head = create(AssistantMessageSchema, { ...known, stopReason: StopReason.PENDING });
+        this.blocks = []; // it begins anew, if an earlier connection was lost
         break;
       }
       case "textStart":

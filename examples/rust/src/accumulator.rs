@@ -41,7 +41,8 @@ impl Accumulator {
                     usage: s.usage,
                     stop_reason: StopReason::Pending.into(),
                     ..Default::default()
-                }
+                };
+                self.blocks.clear(); // it begins anew, if an earlier connection was lost
             }
             Some(Event::TextStart(e)) => {
                 self.start(e.content_index, Kind::Text(TextContent { incomplete: true, ..Default::default() }))

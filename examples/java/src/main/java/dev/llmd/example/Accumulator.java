@@ -64,7 +64,10 @@ final class Accumulator {
 
   void add(StreamResponse e) {
     switch (e.getEventCase()) {
-      case STARTED -> head = begin(e.getStarted());
+      case STARTED -> {
+        head = begin(e.getStarted());
+        blocks = new ArrayList<>(); // it begins anew, if an earlier connection was lost
+      }
       case TEXT_START -> {
         TextContent start = TextContent.newBuilder().setIncomplete(true).build();
         put(e.getTextStart().getContentIndex(), Block.open(content().setText(start).build(), ""));
