@@ -276,19 +276,19 @@ func (s *soak) report(took time.Duration) {
 	}
 }
 
-// flat compares the end with what it was after the first sixth, which fills the store of
-// responses.
+// flat compares the end with what it was once the store of responses was full, which
+// takes five minutes.
 func (s *soak) flat() {
-	if s.plan.time < time.Minute {
+	full := 5 * 60
+	if len(s.memory) < 3*full {
 		return
 	}
-	n := len(s.memory) / 6
-	second, last := slices.Max(s.memory[n:2*n]), slices.Max(s.memory[5*n:])
-	if last > second*5/4+16 {
-		s.t.Errorf("memory grew from %d to %d MiB", second, last)
+	early, late := slices.Max(s.memory[full:2*full]), slices.Max(s.memory[len(s.memory)-full:])
+	if late > early*5/4+16 {
+		s.t.Errorf("memory grew from %d to %d MiB", early, late)
 	}
-	second, last = slices.Max(s.files[n:2*n]), slices.Max(s.files[5*n:])
-	if last > second+s.plan.streams {
-		s.t.Errorf("open files grew from %d to %d", second, last)
+	early, late = slices.Max(s.files[full:2*full]), slices.Max(s.files[len(s.files)-full:])
+	if late > early+s.plan.streams {
+		s.t.Errorf("open files grew from %d to %d", early, late)
 	}
 }
