@@ -53,6 +53,9 @@ type Call struct {
 	Generation *llmdv1.Generation
 	// Context is the conversation after the hand-off.
 	Context *llmdv1.Context
+	// Origins says of each of its messages where it comes from; nil = the hand-off
+	// left all in their places.
+	Origins []Origin
 	// Model is the target.
 	Model *profile.Model
 	// Options is what the options of the request come to for this model.
@@ -77,8 +80,6 @@ type Request struct {
 	Effective *llmdv1.EffectiveOptions
 	// Changes is what had to be changed in the conversation beyond the hand-off.
 	Changes []*llmdv1.HandoffChange
-	// Diagnostics are remarks for PrepareContext.
-	Diagnostics []*llmdv1.Diagnostic
 }
 
 // Text is the whole text that is sent.
@@ -89,6 +90,8 @@ func (r *Request) Text() jsonwire.Body { return jsonwire.Body{Text: r.Body, Larg
 type Constraints struct {
 	// ToolCallIDs is the rule for ids of tool calls.
 	ToolCallIDs IDRule
+	// ToolNames is the rule for names of tools that are called.
+	ToolNames NameRule
 	// Images: the model reads images at all.
 	Images bool
 	// ImageTypes are the media types of images that it reads; nil = any.
@@ -120,6 +123,17 @@ type Constraints struct {
 	WholeSurrogates bool
 	// ProviderContent: the API takes its own untyped blocks back.
 	ProviderContent bool
+}
+
+// NameRule is a rule for names of tools. The zero value allows any name; otherwise a
+// name has at least one character, and those are [a-zA-Z0-9_-] and what Extra holds.
+type NameRule struct {
+	// MaxLen is the longest allowed name.
+	MaxLen int
+	// Extra are further characters that are allowed.
+	Extra string
+	// LetterFirst: a name begins with a letter or an underscore.
+	LetterFirst bool
 }
 
 // IDRule is a rule for ids of tool calls. The zero value allows any id.

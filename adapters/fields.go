@@ -26,37 +26,41 @@ func (c *Call) ToolField(t *llmdv1.Tool) string {
 // BlockField names a content block of a message after the hand-off, at the place where
 // the caller wrote it. kind is "user", "assistant" or "tool_result".
 func (c *Call) BlockField(message int, kind string, block int) string {
-	return fmt.Sprintf("generation.context.messages[%d].%s.content[%d]", c.Origin(message), kind, block)
+	p := c.Origin(message).Place(block)
+	return fmt.Sprintf("generation.context.messages[%d].%s.content[%d]", p.Message, kind, p.Block)
 }
 
-// Origin is the place in the caller's history of a message after the hand-off, which
-// drops messages and puts some in. One that it changed is not known again, but the
-// user's are all there: it is the one with as many of the user's behind it.
-func (c *Call) Origin(message int) int {
-	history, own := c.Context.GetMessages(), c.Generation.GetContext().GetMessages()
-	m := history[message]
-	if i := slices.Index(own, m); i >= 0 {
-		return i
+// Origin is where a message after the hand-off comes from; behind the last one, the
+// end of the caller's history.
+func (c *Call) Origin(message int) Origin {
+	switch {
+	case message >= len(c.Context.GetMessages()):
+		return Origin{Message: len(c.Generation.GetContext().GetMessages())}
+	case c.Origins == nil:
+		return Origin{Message: message}
 	}
-	if m.GetUser() == nil {
-		return max(0, min(message, len(own)-1))
+	return c.Origins[message]
+}
+
+// Place is where a block stands in the caller's history.
+type Place struct{ Message, Block int }
+
+// Origin is where a message that is sent comes from. The hand-off drops messages and
+// blocks, puts some in and joins turns.
+type Origin struct {
+	// Message is the caller's or, for one that was put in, the one it stands before;
+	// of joined turns, the first.
+	Message int
+	// Blocks has the place of each block; nil = where it is in the message.
+	Blocks []Place
+}
+
+// Place is where a block comes from.
+func (o Origin) Place(block int) Place {
+	if block < len(o.Blocks) {
+		return o.Blocks[block]
 	}
-	later := 0
-	for _, n := range history[message+1:] {
-		if n.GetUser() != nil {
-			later++
-		}
-	}
-	for i, n := range slices.Backward(own) {
-		if n.GetUser() == nil {
-			continue
-		}
-		if later == 0 {
-			return i
-		}
-		later--
-	}
-	return message
+	return Place{o.Message, block}
 }
 
 // Image reads an image of a block that [Call.BlockField] named.

@@ -78,25 +78,31 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-func userMessage() *llmdv1.Message {
-	return &llmdv1.Message{Message: &llmdv1.Message_User{User: &llmdv1.UserMessage{}}}
-}
-
 func TestOrigin(t *testing.T) {
-	dropped := &llmdv1.Message{Message: &llmdv1.Message_Assistant{Assistant: &llmdv1.AssistantMessage{}}}
-	a, b, kept := userMessage(), userMessage(), &llmdv1.Message{Message: &llmdv1.Message_Assistant{Assistant: &llmdv1.AssistantMessage{}}}
 	c := &Call{
-		Generation: &llmdv1.Generation{Context: &llmdv1.Context{Messages: []*llmdv1.Message{a, dropped, kept, b}}},
-		// b was changed, so it is another message.
-		Context: &llmdv1.Context{Messages: []*llmdv1.Message{a, kept, userMessage()}},
+		Context:    &llmdv1.Context{Messages: make([]*llmdv1.Message, 3)},
+		Generation: &llmdv1.Generation{Context: &llmdv1.Context{Messages: make([]*llmdv1.Message, 5)}},
 	}
-	for at, want := range []int{0, 2, 3} {
-		if got := c.Origin(at); got != want {
-			t.Errorf("message %d was %d, want %d", at, got, want)
+	if got := c.BlockField(2, "user", 1); got != "generation.context.messages[2].user.content[1]" {
+		t.Error(got)
+	}
+	c.Origins = []Origin{{Message: 0}, {Message: 2, Blocks: []Place{{2, 3}, {4, 0}}}}
+	for at, want := range map[int]string{
+		0: "generation.context.messages[2].user.content[3]",
+		1: "generation.context.messages[4].user.content[0]",
+	} {
+		if got := c.BlockField(1, "user", at); got != want {
+			t.Errorf("got %s, want %s", got, want)
 		}
 	}
-	if got := c.BlockField(2, "user", 1); got != "generation.context.messages[3].user.content[1]" {
-		t.Error(got)
+	if got := c.Origin(3); got.Message != 5 {
+		t.Errorf("the end is %v", got)
+	}
+	if got := c.Change(1, 0, "r", "d"); got.GetMessageIndex() != 2 || got.ContentIndex != nil || got.GetRule() != "r" || got.GetDetail() != "d" {
+		t.Errorf("got %v", got)
+	}
+	if got := c.ChangeBlock(1, 1, 0, "r", "d"); got.GetMessageIndex() != 4 || got.GetContentIndex() != 0 || got.ContentIndex == nil {
+		t.Errorf("got %v", got)
 	}
 }
 
@@ -139,14 +145,6 @@ func TestToolSchema(t *testing.T) {
 	_, _, err := call.ToolSchema(&llmdv1.Tool{Name: "t", ParametersJsonSchema: `[]`}, ToolRules{})
 	if e := (*FieldError)(nil); !errors.As(err, &e) || e.Field != "generation.context.tools[0].parameters_json_schema" {
 		t.Errorf("a list: %v", err)
-	}
-}
-
-func TestToolName(t *testing.T) {
-	for in, want := range map[string]string{"a_B-9": "a_B-9", "functions.look:0": "functions_look_0", "": "unknown", "é": "_", strings.Repeat("x", 70): strings.Repeat("x", 64)} {
-		if got := ToolName(in); got != want {
-			t.Errorf("%q: %q, want %q", in, got, want)
-		}
 	}
 }
 

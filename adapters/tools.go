@@ -2,7 +2,6 @@ package adapters
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/llmd-dev/llmd/adapters/jsonstream"
@@ -63,36 +62,23 @@ func (c *Call) NeedsTool() error {
 }
 
 // HistoryTools are the names of the tools that the history called, for APIs that take
-// no calls without the tools; see [ToolName].
+// no calls without the tools.
 func HistoryTools(history *llmdv1.Context) []string {
 	var names []string
+	seen := map[string]bool{}
 	for _, m := range history.GetMessages() {
 		for _, b := range m.GetAssistant().GetContent() {
-			if call := b.GetToolCall(); call != nil && !slices.Contains(names, ToolName(call.GetName())) {
-				names = append(names, ToolName(call.GetName()))
+			if call := b.GetToolCall(); call != nil && !seen[call.GetName()] {
+				seen[call.GetName()] = true
+				names = append(names, call.GetName())
 			}
 		}
 	}
 	return names
 }
 
-// maxToolName is the longest name of a tool that the contract and most APIs take.
-const maxToolName = 64
-
-// ToolName makes a name from another API fit: letters, digits, "_" and "-", at most
-// 64. Tools that are exposed have fitting names already.
-func ToolName(name string) string {
-	name = strings.Map(func(c rune) rune {
-		if WordChar(c) {
-			return c
-		}
-		return '_'
-	}, name)
-	if name == "" {
-		return "unknown"
-	}
-	return name[:min(len(name), maxToolName)]
-}
+// MaxToolName is the longest name of a tool that the contract and most APIs take.
+const MaxToolName = 64
 
 // WordChar says whether a letter may stand in the name of a tool.
 func WordChar(c rune) bool {

@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
-	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -40,7 +39,7 @@ func (s *Inference) PrepareContext(ctx context.Context, req *llmdv1.PrepareConte
 	return &llmdv1.PrepareContextResponse{
 		Context: shownContext(p.Context), HandoffChanges: p.Changes, Effective: p.Effective,
 		Request:     &llmdv1.ProviderRequest{Method: method, Url: url, Headers: headers, BodyJson: shownBody(p.Request.Text())},
-		Diagnostics: slices.Concat(p.Request.Diagnostics, argumentMismatches(s.schemas, g.GetContext())),
+		Diagnostics: argumentMismatches(s.schemas, g.GetContext()),
 	}, nil
 }
 

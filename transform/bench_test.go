@@ -52,6 +52,30 @@ func BenchmarkApply(b *testing.B) {
 	}
 }
 
+// BenchmarkCalls is one turn of many calls, with ids that the target refuses, and their
+// results: time and memory should be in proportion to the calls.
+func BenchmarkCalls(b *testing.B) {
+	for _, n := range []int{1000, 10000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			a := answer(gpt)
+			c := conversation(says("go"), a)
+			for i := range n {
+				id := fmt.Sprintf("functions.look:%d", i)
+				a.GetAssistant().Content = append(a.GetAssistant().Content, calls(id))
+				c.Messages = append(c.Messages, returns(id, "found"))
+			}
+			in := transform.Input{Context: c, Model: gemini.target(), Constraints: limits(gemini)}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := transform.Apply(in); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/call")
+		})
+	}
+}
+
 // BenchmarkHistory is what one more turn of a long session costs: 500 turns, 2 MB,
 // most of it results of tools, handed to another model. It should stay under 5 ms.
 func BenchmarkHistory(b *testing.B) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/llmd-dev/llmd/adapters"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 	"github.com/llmd-dev/llmd/transform"
 )
@@ -69,26 +70,60 @@ func TestPageAndCodeAgree(t *testing.T) {
 	}
 }
 
-// adapterRules finds the rules of the adapters in their code.
+// adapterRules are the rules that adapters have, once their code has been looked at:
+// each change names its rule by a constant of the list, and each constant is in use.
 func adapterRules(t *testing.T) []string {
 	t.Helper()
+	list, err := os.ReadFile(filepath.Join("..", "adapters", "rules.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	files, err := filepath.Glob(filepath.Join("..", "adapters", "*", "*.go"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no adapters: %v", err)
 	}
-	var all []string
-	id := regexp.MustCompile(`(?:rule[A-Z]\w*\s+=|Rule:)\s+"([a-z_]+\.[a-z_]+)"`)
+	used := map[string]bool{}
+	change := regexp.MustCompile(`\bcall\.Change(?:Block)?\((?:[^,()]|\([^()]*\))*,(?: \w+,)? (?:adapters\.\w+|action), ([\w.]+),`)
 	for _, f := range files {
 		code, err := os.ReadFile(f)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range id.FindAllStringSubmatch(string(code), -1) {
-			if !strings.HasSuffix(f, "_test.go") && !slices.Contains(transform.Rules(), m[1]) {
-				all = append(all, m[1])
+		if strings.HasSuffix(f, "_test.go") {
+			continue
+		}
+		if strings.Contains(string(code), "llmdv1.HandoffChange{") {
+			t.Errorf("%s makes a change by hand", f)
+		}
+		if n, calls := len(change.FindAll(code, -1)), len(regexp.MustCompile(`\bcall\.Change(?:Block)?\(`).FindAll(code, -1)); n != calls {
+			t.Errorf("%s: %d of %d changes can be read", f, n, calls)
+		}
+		for _, m := range change.FindAllSubmatch(code, -1) {
+			if rule := string(m[1]); rule != "rule" && !strings.HasPrefix(rule, "adapters.Rule") {
+				t.Errorf("%s: the rule %s has no constant", f, rule)
 			}
 		}
+		for _, m := range regexp.MustCompile(`\badapters\.(Rule\w+)`).FindAllSubmatch(code, -1) {
+			used[string(m[1])] = true
+		}
+	}
+	var all []string
+	for _, m := range regexp.MustCompile(`(?m)^\t(Rule\w+)\s+Rule = "([a-z_.]+)"`).FindAllStringSubmatch(string(list), -1) {
+		if !used[m[1]] {
+			t.Errorf("no adapter uses %s", m[1])
+		}
+		if own := !slices.Contains(transform.Rules(), m[2]); own {
+			all = append(all, m[2])
+		}
+	}
+	var listed []string
+	for _, r := range adapters.Rules() {
+		listed = append(listed, string(r))
 	}
 	slices.Sort(all)
-	return slices.Compact(all)
+	slices.Sort(listed)
+	if !slices.Equal(all, listed) {
+		t.Errorf("constants %v\nlisted %v", all, listed)
+	}
+	return all
 }

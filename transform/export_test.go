@@ -12,7 +12,7 @@ func PassNames() []string {
 // ApplyWithout is [Apply] with one part left out.
 func ApplyWithout(name string) func(Input) (*Result, error) {
 	return func(in Input) (*Result, error) {
-		h := &handoff{Input: in, turns: load(in.Context)}
+		h := newHandoff(in)
 		for _, p := range passes() {
 			if p.name == name {
 				continue

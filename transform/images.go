@@ -118,7 +118,7 @@ func (h *handoff) replaced(t *turn, block int, role, rule string) error {
 	if h.Policy.GetUnsupportedImages() == llmdv1.UnsupportedImages_UNSUPPORTED_IMAGES_REJECT {
 		return &adapters.CapabilityError{
 			Capability: "images",
-			Field:      fmt.Sprintf("%s[%d].%s.content[%d].image", fieldMessages, t.at, role, t.origin(block)),
+			Field:      fmt.Sprintf("%s[%d].%s.content[%d].image", fieldMessages, t.at, role, t.origin(block).Block),
 			Detail:     detail,
 		}
 	}
@@ -176,17 +176,19 @@ func isImage(mime, payload string) bool {
 func (h *handoff) moveErrorImages() {
 	out := make([]*turn, 0, len(h.turns))
 	var moved []*llmdv1.UserContent
+	var from []adapters.Place
 	flush := func(at int) {
 		if len(moved) > 0 {
-			out = append(out, &turn{at: at, inserted: true, owned: true, msg: userMessage(&llmdv1.UserMessage{Content: moved})})
-			moved = nil
+			out = append(out, &turn{at: at, from: from, inserted: true, owned: true, msg: userMessage(&llmdv1.UserMessage{Content: moved})})
+			moved, from = nil, nil
 		}
 	}
 	for _, t := range h.turns {
 		if t.result() == nil {
 			flush(t.at)
 		} else if t.result().GetIsError() {
-			moved = append(moved, h.takeImages(t)...)
+			images, places := h.takeImages(t)
+			moved, from = append(moved, images...), append(from, places...)
 		}
 		out = append(out, t)
 	}
@@ -194,18 +196,21 @@ func (h *handoff) moveErrorImages() {
 	h.turns = out
 }
 
-// takeImages takes the images out of a result and returns them with a heading.
-func (h *handoff) takeImages(t *turn) []*llmdv1.UserContent {
+// takeImages takes the images out of a result and returns them with a heading, and
+// where they were; the heading stands for the first one.
+func (h *handoff) takeImages(t *turn) ([]*llmdv1.UserContent, []adapters.Place) {
 	r := t.result()
-	var images []*llmdv1.UserContent
+	heading := fmt.Sprintf("Images from the error result of tool call %s (%s):", r.GetToolCallId(), r.GetToolName())
+	images, from := []*llmdv1.UserContent{userText(heading)}, make([]adapters.Place, 1)
 	replaceImages(t, r.GetContent(), t.setResult, resultText, func(k int, img *llmdv1.ImageContent) string {
 		h.reportBlock(t, k, rewritten, ruleImagesErrorResult, "shown in a user turn after the results")
 		images = append(images, &llmdv1.UserContent{Block: &llmdv1.UserContent_Image{Image: img}})
+		from = append(from, t.origin(k))
 		return imageMoved
 	})
-	if len(images) == 0 {
-		return nil
+	if len(images) == 1 {
+		return nil, nil
 	}
-	heading := fmt.Sprintf("Images from the error result of tool call %s (%s):", r.GetToolCallId(), r.GetToolName())
-	return append([]*llmdv1.UserContent{userText(heading)}, images...)
+	from[0] = from[1]
+	return images, from
 }

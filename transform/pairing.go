@@ -51,6 +51,7 @@ func (h *handoff) pairResults() {
 		out = repair(out, g)
 	}
 	h.turns = out
+	h.forget()
 }
 
 // callsOf gives the places of an answer's calls.
@@ -93,7 +94,7 @@ func (h *handoff) synthesize(out []*turn, g group) []*turn {
 		default:
 			open[id] = places[1:]
 			answered[places[0]] = true
-			out = append(out, g.answer(r, places[0]))
+			out = append(out, h.answer(&g, r, places[0]))
 		}
 	}
 	for _, place := range g.calls {
@@ -104,11 +105,12 @@ func (h *handoff) synthesize(out []*turn, g group) []*turn {
 	return out
 }
 
-// answer ties a result to its call. The name is filled in where the caller left
-// it out, because some APIs match results by name.
-func (g *group) answer(r *turn, place int) *turn {
+// answer ties a result to its call. The name is the call's where the caller left it
+// out or the API would refuse it, because some APIs match results by name.
+func (h *handoff) answer(g *group, r *turn, place int) *turn {
 	r.call = place
-	if name := g.call(place).GetName(); r.result().GetToolName() == "" && name != "" {
+	own, rule := r.result().GetToolName(), nameRule{h.Constraints.ToolNames}
+	if name := g.call(place).GetName(); name != own && (own == "" || !rule.allows(own)) {
 		r.own()
 		r.result().ToolName = name
 	}
@@ -118,7 +120,7 @@ func (g *group) answer(r *turn, place int) *turn {
 // missing is the result of a call that has none.
 func (h *handoff) missing(g *group, place int) *turn {
 	h.report(g.next, inserted, ruleResultSynthesized, fmt.Sprintf(
-		"the call of messages[%d].assistant.content[%d] has no result", g.assistant.at, g.assistant.origin(place)))
+		"the call of messages[%d].assistant.content[%d] has no result", g.assistant.at, g.assistant.origin(place).Block))
 	c := g.call(place)
 	return &turn{at: g.next, call: place, inserted: true, owned: true, msg: resultMessage(&llmdv1.ToolResultMessage{
 		ToolCallId: c.GetId(),
@@ -144,7 +146,7 @@ func (h *handoff) dropBroken(out []*turn, g group) []*turn {
 		}
 	}
 	if n := len(places); n != len(g.calls) || matching != n || len(received) != n {
-		h.forget(g.assistant)
+		h.gone[g.assistant.at] = true
 		h.report(g.assistant.at, dropped, ruleGroupBroken, "its calls do not have one result each")
 		for _, r := range g.results {
 			h.report(r.at, dropped, ruleGroupBroken, "the calls before it do not have one result each")
@@ -154,7 +156,7 @@ func (h *handoff) dropBroken(out []*turn, g group) []*turn {
 	out = append(out, g.assistant)
 	for _, r := range g.results {
 		if id := r.result().GetToolCallId(); belongs(places, id) {
-			out = append(out, g.answer(r, places[id]))
+			out = append(out, h.answer(&g, r, places[id]))
 		} else {
 			h.dropOrphan(r)
 		}
@@ -162,11 +164,14 @@ func (h *handoff) dropBroken(out []*turn, g group) []*turn {
 	return out
 }
 
-// forget takes back what was reported of the blocks of a turn that goes as a whole:
-// nothing of it is sent in another form.
-func (h *handoff) forget(t *turn) {
+// forget takes back what was reported of the blocks of turns that go as a whole:
+// nothing of them is sent in another form.
+func (h *handoff) forget() {
+	if len(h.gone) == 0 {
+		return
+	}
 	h.changes = slices.DeleteFunc(h.changes, func(c *llmdv1.HandoffChange) bool {
-		return c.ContentIndex != nil && int(c.GetMessageIndex()) == t.at
+		return c.ContentIndex != nil && h.gone[int(c.GetMessageIndex())]
 	})
 }
 

@@ -36,6 +36,7 @@ const (
 	ruleCallSignatureInserted = "tool_call.signature_inserted"
 	ruleCallArguments         = "tool_call.arguments_invalid"
 	ruleCallMended            = "tool_call.arguments_mended"
+	ruleCallName              = "tool_call.name_normalized"
 	ruleCallID                = "tool_call.id_normalized"
 
 	ruleGroupBroken       = "tool_group.broken"
@@ -61,7 +62,7 @@ func Rules() []string {
 		ruleThinkingLast,
 		ruleTextSignature, ruleTextEmpty,
 		ruleProviderForeign, ruleProviderUnsupported,
-		ruleCallSignatureRemoved, ruleCallSignatureInserted, ruleCallArguments, ruleCallMended, ruleCallID,
+		ruleCallSignatureRemoved, ruleCallSignatureInserted, ruleCallArguments, ruleCallMended, ruleCallName, ruleCallID,
 		ruleGroupBroken, ruleResultSynthesized, ruleResultOrphan, ruleResultDuplicate,
 		ruleResultOfAborted, ruleResultErrorText,
 		ruleImagesPlaceholder, ruleImagesSource, ruleImagesType, ruleImagesErrorResult,
@@ -87,8 +88,9 @@ func (h *handoff) report(at int, action llmdv1.HandoffAction, rule, detail strin
 
 // reportBlock notes a change of a block, by its present place in its turn.
 func (h *handoff) reportBlock(t *turn, block int, action llmdv1.HandoffAction, rule, detail string) {
-	h.report(t.at, action, rule, detail)
-	index := int32(t.origin(block))
+	from := t.origin(block)
+	h.report(from.Message, action, rule, detail)
+	index := int32(from.Block)
 	h.changes[len(h.changes)-1].ContentIndex = &index
 }
 

@@ -29,6 +29,20 @@ func (e *example) input() transform.Input {
 	return transform.Input{Context: e.in, Model: e.to.target(), Constraints: c, Policy: e.policy}
 }
 
+func named(rule adapters.NameRule) func(*adapters.Constraints) {
+	return func(c *adapters.Constraints) { c.ToolNames = rule }
+}
+
+func called(id, name string) *llmdv1.AssistantContent {
+	return toolCall(&llmdv1.ToolCall{Id: id, Name: name, ArgumentsJson: "{}"})
+}
+
+func returnsOf(id, name string) *llmdv1.Message {
+	m := returns(id, "r")
+	m.GetToolResult().ToolName = name
+	return m
+}
+
 func examples() []example {
 	return slices.Concat(turnExamples(), thinkingExamples(), blockExamples(), pairingExamples(), imageExamples())
 }
@@ -342,6 +356,14 @@ func blockExamples() []example {
 			in:      conversation(ask, answer(claude, args("a", `{ "s":"\ud83d!", "t":"\ud83d\ude00", "u":"\\ud83d" }`)), returns("a", "1")),
 			want:    conversation(ask, answer(claude, args("a", `{ "s":"\ufffd!", "t":"\ud83d\ude00", "u":"\\ud83d" }`)), returns("a", "1")),
 			changes: changes(change(1, 0, rewritten, "tool_call.arguments_mended")),
+		},
+		{
+			name: "a name that the API refuses, and its result", to: chat, limit: named(adapters.NameRule{MaxLen: 8}),
+			in: conversation(ask, answer(gpt, called("a", "old.tool:1"), called("b", "fine"), called("c", "")),
+				returnsOf("a", "old.tool:1"), returnsOf("b", "own"), returnsOf("c", "")),
+			want: conversation(ask, answer(gpt, called("a", "old_tool"), called("b", "fine"), called("c", "unknown")),
+				returnsOf("a", "old_tool"), returnsOf("b", "own"), returnsOf("c", "unknown")),
+			changes: changes(change(1, 0, rewritten, "tool_call.name_normalized"), change(1, 2, rewritten, "tool_call.name_normalized")),
 		},
 		{
 			name: "and where it does not", to: gpt,

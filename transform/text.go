@@ -3,6 +3,7 @@ package transform
 import (
 	"strings"
 
+	"github.com/llmd-dev/llmd/adapters"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
@@ -39,18 +40,9 @@ func (h *handoff) spellErrors() {
 		r.IsError = false
 		if !marked {
 			r.Content = append([]*llmdv1.ToolResultContent{resultText(errorMark)}, r.GetContent()...)
-			t.from = append([]int{0}, t.places(len(r.GetContent())-1)...)
+			t.from = append([]adapters.Place{{Message: t.at}}, t.origins(len(r.GetContent())-1)...)
 		}
 	}
-}
-
-// places are the caller's places of the first n blocks.
-func (t *turn) places(n int) []int {
-	out := make([]int, n)
-	for i := range out {
-		out[i] = t.origin(i)
-	}
-	return out
 }
 
 // dropBlankText leaves out texts of no characters, and in answers those of white

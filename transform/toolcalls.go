@@ -10,15 +10,17 @@ import (
 // emptyArguments is what a call without usable arguments is sent with.
 const emptyArguments = "{}"
 
-// call mends the arguments and the signature of a call.
+// call mends the name, the arguments and the signature of a call.
 func (a *answer) call(k int, b *llmdv1.AssistantContent) *llmdv1.AssistantContent {
 	c := b.GetToolCall()
+	name := a.name(k, c.GetName())
 	arguments := a.arguments(k, c)
 	signature := a.callSignature(k, c)
-	if arguments == c.GetArgumentsJson() && signature == c.GetSignature() {
+	if name == c.GetName() && arguments == c.GetArgumentsJson() && signature == c.GetSignature() {
 		return b
 	}
 	c = shallow(c)
+	c.Name = name
 	c.ArgumentsJson = arguments
 	c.Signature = signature
 	return assistantCall(c)

@@ -27,6 +27,8 @@ type Input struct {
 type Result struct {
 	// Context shares with the caller's what needed no change.
 	Context *llmdv1.Context
+	// Origins says of each message of the context where it comes from.
+	Origins []adapters.Origin
 	// Changes is every difference, by place in the caller's history.
 	Changes []*llmdv1.HandoffChange
 }
@@ -44,11 +46,32 @@ func (e *LossError) Error() string {
 	return fmt.Sprintf("transform: the hand-off would lose content in %d places", len(e.Changes))
 }
 
+// RefuseLosses fails with a [*LossError] if the policy is strict and changes that an
+// adapter made take something away.
+func RefuseLosses(g *llmdv1.Generation, changes []*llmdv1.HandoffChange) error {
+	return refuseLosses(g.GetHandoff(), g.GetContext(), changes)
+}
+
+func refuseLosses(policy *llmdv1.HandoffPolicy, c *llmdv1.Context, changes []*llmdv1.HandoffChange) error {
+	if !policy.GetStrict() {
+		return nil
+	}
+	if lost := losses(changes); len(lost) > 0 {
+		return &LossError{Changes: lost, Context: c}
+	}
+	return nil
+}
+
 // handoff is one hand-off under way.
 type handoff struct {
 	Input
 	turns   []*turn
 	changes []*llmdv1.HandoffChange
+	gone    map[int]bool // answers that went with their group, by place
+}
+
+func newHandoff(in Input) *handoff {
+	return &handoff{Input: in, turns: load(in.Context), gone: map[int]bool{}}
 }
 
 // Apply hands a conversation off. Its errors are
@@ -61,7 +84,7 @@ type handoff struct {
 //
 // It takes time in proportion to the size of the history.
 func Apply(in Input) (*Result, error) {
-	h := &handoff{Input: in, turns: load(in.Context)}
+	h := newHandoff(in)
 	for _, p := range passes() {
 		if err := p.run(h); err != nil {
 			return nil, err
@@ -100,15 +123,13 @@ func passes() []pass {
 // finish makes the result, or refuses it.
 func (h *handoff) finish() (*Result, error) {
 	sortChanges(h.changes)
-	if h.Policy.GetStrict() {
-		if lost := losses(h.changes); len(lost) > 0 {
-			return nil, &LossError{Changes: lost, Context: h.Context}
-		}
+	if err := refuseLosses(h.Policy, h.Context, h.changes); err != nil {
+		return nil, err
 	}
 	if err := h.checkEnd(); err != nil {
 		return nil, err
 	}
-	return &Result{Context: h.store(), Changes: h.changes}, nil
+	return &Result{Context: h.store(), Origins: h.origins(), Changes: h.changes}, nil
 }
 
 // store is the context of the turns as they are now.
@@ -117,6 +138,15 @@ func (h *handoff) store() *llmdv1.Context {
 	out.Messages = make([]*llmdv1.Message, len(h.turns))
 	for i, t := range h.turns {
 		out.Messages[i] = t.msg
+	}
+	return out
+}
+
+// origins says where the turns, as they are now, come from.
+func (h *handoff) origins() []adapters.Origin {
+	out := make([]adapters.Origin, len(h.turns))
+	for i, t := range h.turns {
+		out[i] = adapters.Origin{Message: t.at, Blocks: t.from}
 	}
 	return out
 }

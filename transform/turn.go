@@ -4,6 +4,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/llmd-dev/llmd/adapters"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
@@ -15,7 +16,7 @@ type turn struct {
 	// inserted, the place of the message it stands before.
 	at int
 	// from has the caller's place of each block; nil = all are where they were.
-	from []int
+	from []adapters.Place
 	// call is, for a tool result, the place of its call in the turn of the
 	// assistant before it. pairResults sets it.
 	call int
@@ -42,11 +43,25 @@ func (t *turn) assistant() *llmdv1.AssistantMessage { return t.msg.GetAssistant(
 func (t *turn) result() *llmdv1.ToolResultMessage   { return t.msg.GetToolResult() }
 
 // origin is the caller's place of a block.
-func (t *turn) origin(block int) int {
+func (t *turn) origin(block int) adapters.Place {
 	if t.from == nil {
-		return block
+		return adapters.Place{Message: t.at, Block: block}
 	}
 	return t.from[block]
+}
+
+// origins are the caller's places of the first n blocks.
+func (t *turn) origins(n int) []adapters.Place {
+	out := make([]adapters.Place, n)
+	for i := range out {
+		out[i] = t.origin(i)
+	}
+	return out
+}
+
+// blocks is how many blocks a turn has.
+func (t *turn) blocks() int {
+	return len(t.user().GetContent()) + len(t.assistant().GetContent()) + len(t.result().GetContent())
 }
 
 // own makes the message the turn's own, once.
@@ -92,7 +107,7 @@ type edit[B comparable] struct {
 	in   []B
 	same int // so many blocks came back as they were
 	out  []B
-	from []int
+	from []int // the place in the content of each block in out
 }
 
 // put appends a block made of the block at a place of the content.
@@ -125,11 +140,12 @@ func (e *edit[B]) done(t *turn, set func([]B)) {
 		}
 		e.split()
 	}
+	from := make([]adapters.Place, len(e.from))
 	for i, place := range e.from {
-		e.from[i] = t.origin(place)
+		from[i] = t.origin(place)
 	}
 	t.own()
-	t.from = e.from
+	t.from = from
 	set(e.out)
 }
 

@@ -50,8 +50,10 @@ func (h *handoff) merge(into, t *turn) {
 		h.report(t.at, rewritten, ruleTurnMerged, "joined to the turn before it")
 	}
 	into.own()
-	into.from = nil // no rule about blocks comes after this
-	into.at = t.at
+	if !into.merged {
+		into.from = into.origins(into.blocks())
+	}
+	into.from = append(into.from, t.origins(t.blocks())...)
 	into.inserted = into.inserted && t.inserted
 	if u := into.user(); u != nil {
 		u.Content = join(u.GetContent(), t.user().GetContent(), &into.merged)
@@ -91,7 +93,7 @@ func (h *handoff) checkEnd() error {
 	if t := h.turns[len(h.turns)-1]; t.assistant() != nil && !h.Constraints.Prefill {
 		return &adapters.CapabilityError{
 			Capability: "prefill",
-			Field:      fmt.Sprintf("%s[%d]", fieldMessages, t.at),
+			Field:      fmt.Sprintf("%s[%d]", fieldMessages, t.origin(t.blocks()-1).Message),
 			Detail:     "the model cannot continue a turn of the assistant; the last turn must be the user's or a tool's",
 		}
 	}

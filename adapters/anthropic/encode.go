@@ -28,7 +28,6 @@ type request struct {
 	call      *adapters.Call
 	effective *llmdv1.EffectiveOptions
 	changes   []*llmdv1.HandoffChange
-	remarks   []*llmdv1.Diagnostic
 
 	maxTokens int32
 	sampling  sampling
@@ -55,13 +54,12 @@ func (*Adapter) Encode(call *adapters.Call) (*adapters.Request, error) {
 		return nil, err
 	}
 	return &adapters.Request{
-		Path:        path,
-		Header:      r.header(),
-		Body:        body.Text,
-		Large:       body.Large,
-		Effective:   r.effective,
-		Changes:     r.changes,
-		Diagnostics: r.remarks,
+		Path:      path,
+		Header:    r.header(),
+		Body:      body.Text,
+		Large:     body.Large,
+		Effective: r.effective,
+		Changes:   r.changes,
 	}, nil
 }
 

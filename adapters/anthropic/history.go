@@ -30,7 +30,7 @@ func (r *request) rules() *turns.Rules {
 		Images:    media.Takes{Types: imageTypes()},
 		Thinking:  r.thought,
 		Input:     input,
-		Replays:   func(_, _ int, p *llmdv1.ProviderContent) bool { return p.GetType() != citationsKind },
+		Replays:   func(_, _ int, _ *llmdv1.ProviderContent) bool { return true },
 		Citations: citations,
 		Settle:    settle,
 	}
@@ -39,9 +39,11 @@ func (r *request) rules() *turns.Rules {
 // decideTurns turns the conversation into turns that alternate.
 func (r *request) decideTurns() error {
 	var err error
-	if r.turns, r.remarks, err = turns.Build(r.call, r.rules()); err != nil {
+	var changes []*llmdv1.HandoffChange
+	if r.turns, changes, err = turns.Build(r.call, r.rules()); err != nil {
 		return err
 	}
+	r.changes = append(r.changes, changes...)
 	return r.decidePrefill()
 }
 
@@ -70,48 +72,43 @@ func input(_, _ int, call *llmdv1.ToolCall) []byte {
 	return []byte("{}")
 }
 
-// citations are those that follow a text block, as a JSON array; nil = none.
-func citations(p *llmdv1.ProviderContent) []byte {
-	if p.GetType() != citationsKind || !json.Valid(p.GetRawJson()) {
-		return nil
+// citations are those that follow a text block.
+func citations(p *llmdv1.ProviderContent) (list []byte, ok bool) {
+	if p.GetType() != citationsKind {
+		return nil, false
+	}
+	if !json.Valid(p.GetRawJson()) {
+		return nil, true
 	}
 	members, _ := jsonwire.Members(p.GetRawJson()) // none if it is no object
 	for _, m := range members {
 		if m.Key == "citations" && m.Value[0] == '[' {
-			return m.Value
+			return m.Value, true
 		}
 	}
-	return nil
+	return nil, true
 }
 
 // settle makes a result of texts one text, and gives every result some text: the API
-// refuses blank ones, and a failed result without any.
-func settle(b *turns.Block) {
+// refuses a failed result without any.
+func settle(b *turns.Block) (placeholder string) {
 	var texts []string
-	var sendable []turns.Block
-	pictures := 0
 	for _, p := range b.Parts {
-		if p.Kind == turns.Image {
-			pictures++
-			sendable = append(sendable, p)
-			continue
-		}
-		texts = append(texts, p.Text)
-		if !turns.Blank(p.Text) {
-			sendable = append(sendable, p)
+		if p.Kind == turns.Text {
+			texts = append(texts, p.Text)
 		}
 	}
 	switch {
-	case pictures == 0:
-		b.Parts = nil
-		if b.Text = strings.Join(texts, "\n"); turns.Blank(b.Text) {
-			b.Text = noOutput
-		}
-	case pictures == len(sendable):
-		b.Parts = append([]turns.Block{{Kind: turns.Text, Text: seeImage}}, sendable...)
-	default:
-		b.Parts = sendable
+	case len(b.Parts) == 0:
+		b.Text = noOutput
+		return noOutput
+	case len(texts) == len(b.Parts):
+		b.Text, b.Parts = strings.Join(texts, "\n"), nil
+	case len(texts) == 0:
+		b.Parts = append([]turns.Block{{Kind: turns.Text, Text: seeImage}}, b.Parts...)
+		return seeImage
 	}
+	return ""
 }
 
 // decidePrefill looks at an assistant turn at the end. One that holds blocks of

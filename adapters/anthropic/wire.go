@@ -41,23 +41,22 @@ func (*Adapter) API() string { return apiID }
 // Framing implements [adapters.Adapter].
 func (*Adapter) Framing() frame.Kind { return frame.SSE }
 
-// Constraints implements [adapters.Adapter]. Images in results of failed calls
-// are allowed here, because Encode moves them behind the results; a trailing
-// assistant turn is, because Encode can tell a prefill, which many models refuse,
-// from a paused turn that is to go on.
+// Constraints implements [adapters.Adapter]. A trailing assistant turn is allowed
+// here, because Encode can tell a prefill, which many models refuse, from a paused
+// turn that is to go on.
 func (*Adapter) Constraints(m *profile.Model) adapters.Constraints {
 	return adapters.Constraints{
-		ToolCallIDs:       adapters.IDRule{MaxLen: maxIDLen, WordChars: true},
-		Images:            m.TakesImages(),
-		ImageTypes:        imageTypes(),
-		ErrorResultImages: true,
-		MergeTurns:        true,
-		UserFirst:         true,
-		Prefill:           true,
-		ToolErrorFlag:     true,
-		SignatureFormats:  []string{thinkingFormat, redactedFormat},
-		UnsignedThinking:  m.Compat.AllowEmptySignature,
-		ProviderContent:   true,
+		ToolCallIDs:      adapters.IDRule{MaxLen: maxIDLen, WordChars: true},
+		ToolNames:        adapters.NameRule{MaxLen: adapters.MaxToolName},
+		Images:           m.TakesImages(),
+		ImageTypes:       imageTypes(),
+		MergeTurns:       true,
+		UserFirst:        true,
+		Prefill:          true,
+		ToolErrorFlag:    true,
+		SignatureFormats: []string{thinkingFormat, redactedFormat},
+		UnsignedThinking: m.Compat.AllowEmptySignature,
+		ProviderContent:  true,
 		// "The final block in an assistant message cannot be `thinking`" and
 		// "The request body is not valid JSON: no low surrogate in string".
 		AnswerAfterThinking: true,

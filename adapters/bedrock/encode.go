@@ -16,7 +16,6 @@ type request struct {
 	traits    traits
 	effective *llmdv1.EffectiveOptions
 	changes   []*llmdv1.HandoffChange
-	remarks   []*llmdv1.Diagnostic
 
 	maxTokens int32 // 0 = not sent
 	sampling  sampling
@@ -56,13 +55,12 @@ func (*Adapter) Encode(call *adapters.Call) (*adapters.Request, error) {
 		return nil, err
 	}
 	return &adapters.Request{
-		Path:        "/model/" + escape(call.Model.NameOnWire()) + "/converse-stream",
-		Header:      http.Header{"Content-Type": {"application/json"}, "Accept": {"application/vnd.amazon.eventstream"}},
-		Body:        body.Text,
-		Large:       body.Large,
-		Effective:   r.effective,
-		Changes:     r.changes,
-		Diagnostics: r.remarks,
+		Path:      "/model/" + escape(call.Model.NameOnWire()) + "/converse-stream",
+		Header:    http.Header{"Content-Type": {"application/json"}, "Accept": {"application/vnd.amazon.eventstream"}},
+		Body:      body.Text,
+		Large:     body.Large,
+		Effective: r.effective,
+		Changes:   r.changes,
 	}, nil
 }
 

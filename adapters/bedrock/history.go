@@ -3,7 +3,6 @@ package bedrock
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
@@ -22,23 +21,24 @@ func imageTypes() []string { return []string{"image/jpeg", "image/png", "image/g
 // rules are what the API and the model want of turns.
 func (r *request) rules() *turns.Rules {
 	return &turns.Rules{
-		Empty:       emptyText,
-		Images:      media.Takes{Types: imageTypes()},
-		ErrorImages: r.traits.family != claude,
-		Thinking:    r.thought,
-		Input:       r.input,
-		Replays:     r.replays,
-		Citations:   citations,
-		Settle:      settle,
+		Empty:     emptyText,
+		Images:    media.Takes{Types: imageTypes()},
+		Thinking:  r.thought,
+		Input:     r.input,
+		Replays:   r.replays,
+		Citations: citations,
+		Settle:    settle,
 	}
 }
 
 // decideTurns turns the conversation into turns that alternate.
 func (r *request) decideTurns() error {
 	var err error
-	if r.turns, r.remarks, err = turns.Build(r.call, r.rules()); err != nil {
+	var changes []*llmdv1.HandoffChange
+	if r.turns, changes, err = turns.Build(r.call, r.rules()); err != nil {
 		return err
 	}
+	r.changes = append(r.changes, changes...)
 	return r.decidePrefill()
 }
 
@@ -59,39 +59,29 @@ func (r *request) thought(t *llmdv1.ThinkingContent) (turns.Block, bool) {
 	return turns.Block{Kind: turns.Text, Text: t.GetThinking()}, true
 }
 
-// replays: blocks of the provider's own go back as they came. Citations go back around
-// the text before them; an image does not go back at all: only users may send some.
+// replays: blocks of the provider's own go back as they came, but an image does not go
+// back at all: only users may send some.
 // https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Message.html.
 func (r *request) replays(i, j int, p *llmdv1.ProviderContent) bool {
-	switch p.GetType() {
-	case citationsKind:
-		return false
-	case imageKind:
-		r.change(i, j, llmdv1.HandoffAction_HANDOFF_ACTION_DROPPED, "provider_content.image", "the API takes no images in assistant turns")
+	if p.GetType() == imageKind {
+		r.changes = append(r.changes, r.call.ChangeBlock(i, j, adapters.Dropped, adapters.RuleProviderImage, "the API takes no images in assistant turns"))
 		return false
 	}
 	return true
 }
 
-// change reports what had to be changed beyond the hand-off.
-func (r *request) change(i, j int, action llmdv1.HandoffAction, rule, detail string) {
-	block := int32(j)
-	r.changes = append(r.changes, &llmdv1.HandoffChange{
-		MessageIndex: int32(r.call.Origin(i)), ContentIndex: &block, Action: action, Rule: rule, Detail: detail,
-	})
-}
-
-// citations are those of provider content that follows a text, as a JSON array; nil =
-// none.
-func citations(p *llmdv1.ProviderContent) []byte {
-	if p.GetType() != citationsKind || !json.Valid(p.GetRawJson()) {
-		return nil
+// citations are those of provider content that follows a text.
+func citations(p *llmdv1.ProviderContent) (list []byte, ok bool) {
+	if p.GetType() != citationsKind {
+		return nil, false
 	}
-	list := member(member(p.GetRawJson(), citationsKind), "citations")
+	if json.Valid(p.GetRawJson()) {
+		list = member(member(p.GetRawJson(), citationsKind), "citations")
+	}
 	if len(list) == 0 || list[0] != '[' {
-		return nil
+		return nil, true
 	}
-	return list
+	return list, true
 }
 
 // member is the value of an object's member; nil if there is none.
@@ -105,13 +95,14 @@ func member(object []byte, key string) []byte {
 	return nil
 }
 
-// settle leaves blank texts out of a result, which even if empty needs some text.
+// settle gives a result without anything some text, which it needs.
 // https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolResultBlock.html.
-func settle(b *turns.Block) {
-	b.Parts = slices.DeleteFunc(b.Parts, func(p turns.Block) bool { return p.Kind == turns.Text && turns.Blank(p.Text) })
-	if len(b.Parts) == 0 {
-		b.Parts = []turns.Block{{Kind: turns.Text, Text: emptyText}}
+func settle(b *turns.Block) (placeholder string) {
+	if len(b.Parts) > 0 {
+		return ""
 	}
+	b.Parts = []turns.Block{{Kind: turns.Text, Text: emptyText}}
+	return emptyText
 }
 
 // decidePrefill looks at an assistant turn at the end, which only some models go on

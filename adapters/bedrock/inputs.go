@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
 	"github.com/llmd-dev/llmd/adapters/turns"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
@@ -23,8 +24,8 @@ func (r *request) input(i, j int, call *llmdv1.ToolCall) []byte {
 	if !s.stripped {
 		return []byte(text)
 	}
-	r.change(i, j, llmdv1.HandoffAction_HANDOFF_ACTION_REWRITTEN, "tool_call.unnamed_member",
-		"members without a name were left out of the arguments: the API refuses them")
+	r.changes = append(r.changes, r.call.ChangeBlock(i, j, adapters.Downgraded, adapters.RuleUnnamedMember,
+		"members without a name are left out of the arguments: the API refuses them"))
 	return s.w.Bytes()
 }
 

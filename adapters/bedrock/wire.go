@@ -38,16 +38,15 @@ func (*Adapter) API() string { return apiID }
 // Framing implements [adapters.Adapter].
 func (*Adapter) Framing() frame.Kind { return frame.EventStream }
 
-// Constraints implements [adapters.Adapter]. Images in results of failed calls are
-// allowed, because Encode moves them behind the results for the models that refuse
-// them.
+// Constraints implements [adapters.Adapter].
 func (*Adapter) Constraints(m *profile.Model) adapters.Constraints {
 	t := traitsOf(m)
 	return adapters.Constraints{
 		ToolCallIDs:       adapters.IDRule{MaxLen: maxIDLen, WordChars: true},
+		ToolNames:         adapters.NameRule{MaxLen: adapters.MaxToolName},
 		Images:            m.TakesImages(),
 		ImageTypes:        imageTypes(),
-		ErrorResultImages: true,
+		ErrorResultImages: t.family != claude,
 		MergeTurns:        true,
 		UserFirst:         true,
 		Prefill:           t.prefills(),

@@ -47,10 +47,19 @@ func (a *Adapter) API() string { return a.api }
 // that ignore "alt=sse" answer with a JSON array.
 func (a *Adapter) Framing() frame.Kind { return frame.JSON }
 
+// nameRule: "Must start with a letter or an underscore. Must be a-z, A-Z, 0-9, or contain
+// underscores, dots and dashes, with a maximum length of 64."
+//
+// https://github.com/google-gemini/gemini-cli/issues/7878
+func nameRule() adapters.NameRule {
+	return adapters.NameRule{MaxLen: adapters.MaxToolName, Extra: ".", LetterFirst: true}
+}
+
 // Constraints implements adapters.Adapter.
 func (a *Adapter) Constraints(m *profile.Model) adapters.Constraints {
 	family := parseModel(m.ID)
 	c := adapters.Constraints{
+		ToolNames:         nameRule(),
 		Images:            m.TakesImages(),
 		ImageTypes:        imageTypes(),
 		ErrorResultImages: true,

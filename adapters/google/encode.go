@@ -11,12 +11,10 @@ import (
 
 // encoder writes one request.
 type encoder struct {
-	call  *adapters.Call
-	api   string
-	model model
-	w     jsonwire.Writer
-	// remarks are what PrepareContext tells people.
-	remarks []*llmdv1.Diagnostic
+	call    *adapters.Call
+	api     string
+	model   model
+	w       jsonwire.Writer
 	changes []*llmdv1.HandoffChange
 }
 
@@ -48,7 +46,7 @@ func (a *Adapter) Encode(call *adapters.Call) (*adapters.Request, error) {
 	}
 	return &adapters.Request{
 		Path: path(call.Model.NameOnWire()), Header: header, Body: body.Text, Large: body.Large,
-		Effective: effective, Changes: e.changes, Diagnostics: e.remarks,
+		Effective: effective, Changes: e.changes,
 	}, nil
 }
 

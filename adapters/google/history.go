@@ -102,15 +102,12 @@ func (e *encoder) modelTurn(i int, content []*llmdv1.AssistantContent) error {
 		case *llmdv1.AssistantContent_Text:
 			e.textPart(&t, b.Text.GetText(), false, b.Text.GetSignature())
 		case *llmdv1.AssistantContent_Thinking:
-			if !b.Thinking.GetRedacted() {
-				e.textPart(&t, b.Thinking.GetThinking(), true, b.Thinking.GetSignature())
-			}
+			e.textPart(&t, b.Thinking.GetThinking(), true, b.Thinking.GetSignature())
 		case *llmdv1.AssistantContent_ToolCall:
 			e.callPart(&t, b.ToolCall, calls == 0)
 			calls++
 		case *llmdv1.AssistantContent_ProviderContent:
-			field := e.call.BlockField(i, "assistant", j) + ".provider_content.raw_json"
-			if err := e.ownPart(&t, b.ProviderContent, field); err != nil {
+			if err := e.ownPart(&t, b.ProviderContent, i, j); err != nil {
 				return err
 			}
 		}
@@ -161,42 +158,31 @@ func (e *encoder) callPart(t *turn, c *llmdv1.ToolCall, first bool) {
 
 // ownPart writes a part of Google's own tools byte for byte. What is said about a
 // whole answer, such as its sources, is no part and has no place in a request.
-func (e *encoder) ownPart(t *turn, c *llmdv1.ProviderContent, field string) error {
+func (e *encoder) ownPart(t *turn, c *llmdv1.ProviderContent, i, j int) error {
 	if isMetadata(c.GetType()) {
-		e.remarks = append(e.remarks, &llmdv1.Diagnostic{
-			Code:    "provider_content.output_only",
-			Message: fmt.Sprintf("%s of an earlier answer is not sent: the API takes no such content", c.GetType()),
-		})
+		e.report(e.call.ChangeBlock(i, j, adapters.Rewritten, adapters.RuleProviderOutputOnly,
+			fmt.Sprintf("%s is said about an answer and is no part of it", c.GetType())))
 		return nil
 	}
 	raw := c.GetRawJson()
 	if jsonstream.Object(raw) != nil {
-		return &adapters.FieldError{Field: field, Detail: "not one JSON object"}
+		return &adapters.FieldError{Field: e.call.BlockField(i, "assistant", j) + ".provider_content.raw_json", Detail: "not one JSON object"}
 	}
 	t.place()
 	e.w.RawBytes(raw)
 	return nil
 }
 
+// answered is a result on its way out.
+type answered struct {
+	*llmdv1.ToolResultMessage
+	index, order int // its place in the history, and that of its call in the answer
+	name         string
+}
+
 // results writes the results of one step.
 func (e *encoder) results(first int, group []*llmdv1.Message, calls []*llmdv1.AssistantContent) error {
-	type result struct {
-		*llmdv1.ToolResultMessage
-		index, order int
-		name         string
-	}
-	var list []result
-	for i, m := range group {
-		r := result{m.GetToolResult(), first + i, len(calls), m.GetToolResult().GetToolName()}
-		for order, c := range calls {
-			if c.GetToolCall() != nil && c.GetToolCall().GetId() == r.GetToolCallId() {
-				r.order, r.name = order, c.GetToolCall().GetName()
-				break
-			}
-		}
-		list = append(list, r)
-	}
-	slices.SortStableFunc(list, func(a, b result) int { return a.order - b.order })
+	list := e.inOrder(first, group, calls)
 	t := turn{e: e, role: "user"}
 	for _, r := range list {
 		t.part()
@@ -221,6 +207,36 @@ func (e *encoder) results(first int, group []*llmdv1.Message, calls []*llmdv1.As
 	return nil
 }
 
+// inOrder puts results into the order of their calls, and reports those that had come
+// earlier than one that now stands before them.
+func (e *encoder) inOrder(first int, group []*llmdv1.Message, calls []*llmdv1.AssistantContent) []answered {
+	orders := make(map[string]int, len(calls))
+	for order, c := range slices.Backward(calls) {
+		if c.GetToolCall() != nil {
+			orders[c.GetToolCall().GetId()] = order // of two, the first
+		}
+	}
+	list := make([]answered, len(group))
+	for i, m := range group {
+		r := answered{m.GetToolResult(), first + i, len(calls), m.GetToolResult().GetToolName()}
+		if order, ok := orders[r.GetToolCallId()]; ok {
+			r.order, r.name = order, calls[order].GetToolCall().GetName()
+		}
+		list[i] = r
+	}
+	least := len(calls) // of those that came later
+	for _, r := range slices.Backward(list) {
+		if least = min(least, r.order); r.order > least {
+			e.report(e.call.Change(r.index, adapters.Rewritten, adapters.RuleResultsReordered, "sent after the results of earlier calls"))
+		}
+	}
+	slices.SortStableFunc(list, func(a, b answered) int { return a.order - b.order })
+	return list
+}
+
+// report notes a change beyond the hand-off.
+func (e *encoder) report(c *llmdv1.HandoffChange) { e.changes = append(e.changes, c) }
+
 // response writes one functionResponse. "output" and "error" are the keys that
 // Google knows.
 //
@@ -238,7 +254,12 @@ func (e *encoder) response(r *llmdv1.ToolResultMessage, name string, index int) 
 	if r.GetIsError() {
 		key = "error"
 	}
-	e.w.Member(key, resultText(r))
+	text := resultText(r)
+	if blank(text) && hasImages(r) {
+		text = seeImage
+		e.report(e.call.Change(index, adapters.Rewritten, adapters.RuleTextPlaceholder, fmt.Sprintf("the API wants some text: sent with %q", seeImage)))
+	}
+	e.w.Member(key, text)
 	e.w.EndObject()
 	if e.model.nestedImages() && hasImages(r) {
 		e.w.Key("parts")
@@ -275,6 +296,7 @@ func (e *encoder) resultImages(t *turn, r *llmdv1.ToolResultMessage, index int) 
 			return err
 		}
 		e.w.EndObject()
+		e.report(e.call.ChangeBlock(index, j, adapters.Rewritten, adapters.RuleImagesMoved, "shown in a turn of the user after the results"))
 	}
 	return nil
 }
@@ -283,7 +305,11 @@ func hasImages(r *llmdv1.ToolResultMessage) bool {
 	return slices.ContainsFunc(r.GetContent(), func(b *llmdv1.ToolResultContent) bool { return b.GetImage() != nil })
 }
 
-// resultText is the text of a result; one that is an image alone says so.
+// seeImage is the text of a result that is images alone. It is part of prompt
+// prefixes, so it never changes.
+const seeImage = "(see attached image)"
+
+// resultText is the text of a result.
 func resultText(r *llmdv1.ToolResultMessage) string {
 	var texts []string
 	for _, b := range r.GetContent() {
@@ -291,14 +317,7 @@ func resultText(r *llmdv1.ToolResultMessage) string {
 			texts = append(texts, b.GetText().GetText())
 		}
 	}
-	text := strings.Join(texts, "\n")
-	switch {
-	case !blank(text):
-		return text
-	case hasImages(r):
-		return "(see attached image)"
-	}
-	return ""
+	return strings.Join(texts, "\n")
 }
 
 func blank(s string) bool { return strings.TrimSpace(s) == "" }

@@ -136,11 +136,11 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-func TestOutputOnlyContentIsMentioned(t *testing.T) {
+func TestOutputOnlyContentIsReported(t *testing.T) {
 	r, err := encode(t, New(), "gemini-2.5-flash", func(g *llmdv1.Generation) {
 		g.Context.Messages = append(g.Context.Messages, assistant(textBlock("t", ""), ownBlock("citationMetadata", `{}`)), user("go on"))
 	})
-	if err != nil || len(r.Diagnostics) != 1 || r.Diagnostics[0].GetCode() != "provider_content.output_only" || strings.Contains(string(r.Body), "citation") {
+	if err != nil || len(r.Changes) != 1 || r.Changes[0].GetRule() != "provider_content.output_only" || r.Changes[0].GetContentIndex() != 1 || strings.Contains(string(r.Body), "citation") {
 		t.Errorf("%v, %+v", err, r)
 	}
 }

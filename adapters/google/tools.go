@@ -30,6 +30,9 @@ func (e *encoder) tools() error {
 }
 
 func (e *encoder) declaration(t *llmdv1.Tool) error {
+	if first := t.GetName()[0]; first == '-' || '0' <= first && first <= '9' {
+		return e.lacks("tools", e.call.ToolField(t)+".name", "the name of a tool must start with a letter or an underscore")
+	}
 	e.w.BeginObject()
 	e.w.Member("name", t.GetName())
 	e.w.MemberIf("description", t.GetDescription())

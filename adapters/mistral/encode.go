@@ -35,6 +35,7 @@ func (*Adapter) Constraints(m *profile.Model) adapters.Constraints {
 	return adapters.Constraints{
 		// "Tool call id was ... but must be a-z, A-Z, 0-9, with a length of 9."
 		ToolCallIDs: adapters.IDRule{ExactLen: 9, Alphanumeric: true},
+		ToolNames:   adapters.NameRule{MaxLen: adapters.MaxToolName},
 		Images:      m.TakesImages(),
 		// https://docs.mistral.ai/capabilities/vision/
 		ImageTypes:        []string{"image/jpeg", "image/png", "image/gif", "image/webp"},

@@ -1,6 +1,7 @@
 package mistral
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/llmd-dev/llmd/adapters"
@@ -16,9 +17,6 @@ const (
 	seeImage  = "(see attached image)"
 	processed = "I have processed the tool results."
 )
-
-// ruleBridge is the rule of the change that reports an assistant's word put in.
-const ruleBridge = "turn.assistant_inserted"
 
 // The roles of messages.
 const (
@@ -78,7 +76,7 @@ func (e *encoder) conversation() ([]message, error) {
 				ms = append(ms, e.bridge(i))
 			}
 		case *llmdv1.Message_Assistant:
-			next = assistant(m.Assistant)
+			next, err = e.assistant(m.Assistant, i)
 			next.prefix = i == len(history)-1
 		case *llmdv1.Message_ToolResult:
 			next, err = e.toolResult(m.ToolResult, i)
@@ -100,12 +98,8 @@ func (m *message) empty() bool { return m.text == "" && len(m.chunks) == 0 && le
 // bridge is the assistant's word between the result of a tool and the user's
 // message at an index of the history; it is reported for the caller's index.
 func (e *encoder) bridge(at int) message {
-	e.changes = append(e.changes, &llmdv1.HandoffChange{
-		MessageIndex: int32(e.call.Origin(at)),
-		Action:       llmdv1.HandoffAction_HANDOFF_ACTION_INSERTED,
-		Rule:         ruleBridge,
-		Detail:       "the API wants a word of the assistant between the result of a tool and the user",
-	})
+	e.changes = append(e.changes, e.call.Change(at, adapters.Inserted, adapters.RuleAssistantInserted,
+		"the API wants a word of the assistant between the result of a tool and the user"))
 	return message{role: roleAssistant, chunks: []chunk{{text: processed}}}
 }
 
@@ -138,9 +132,9 @@ func (e *encoder) image(in *llmdv1.ImageContent, at int, kind string, j int) (me
 }
 
 // assistant is an assistant turn: its chunks in order, then its calls.
-func assistant(m *llmdv1.AssistantMessage) message {
+func (e *encoder) assistant(m *llmdv1.AssistantMessage, at int) (message, error) {
 	out := message{role: roleAssistant}
-	for _, b := range m.GetContent() {
+	for j, b := range m.GetContent() {
 		switch b := b.GetBlock().(type) {
 		case *llmdv1.AssistantContent_Text:
 			if t := b.Text.GetText(); strings.TrimSpace(t) != "" {
@@ -153,12 +147,16 @@ func assistant(m *llmdv1.AssistantMessage) message {
 		case *llmdv1.AssistantContent_ToolCall:
 			out.calls = append(out.calls, b.ToolCall)
 		case *llmdv1.AssistantContent_ProviderContent:
-			if raw := b.ProviderContent.GetRawJson(); jsonstream.Object(raw) == nil {
-				out.chunks = append(out.chunks, chunk{raw: raw})
+			raw := b.ProviderContent.GetRawJson()
+			if jsonstream.Object(raw) != nil {
+				return out, &adapters.FieldError{
+					Field: e.call.BlockField(at, "assistant", j) + ".provider_content.raw_json", Detail: "not one JSON object",
+				}
 			}
+			out.chunks = append(out.chunks, chunk{raw: raw})
 		}
 	}
-	return out
+	return out, nil
 }
 
 // thought is thinking as a chunk: the one it came in if the signature holds it,
@@ -176,11 +174,7 @@ func thought(t *llmdv1.ThinkingContent) *chunk {
 
 // toolResult is what a tool returned, images among it.
 func (e *encoder) toolResult(m *llmdv1.ToolResultMessage, at int) (message, error) {
-	out := message{role: roleTool, callID: m.GetToolCallId()}
-	// The name is optional, and one that breaks the rule for names is refused.
-	if name := m.GetToolName(); adapters.ToolName(name) == name {
-		out.name = name
-	}
+	out := message{role: roleTool, callID: m.GetToolCallId(), name: m.GetToolName()}
 	var texts []string
 	var images []chunk
 	for j, b := range m.GetContent() {
@@ -195,16 +189,22 @@ func (e *encoder) toolResult(m *llmdv1.ToolResultMessage, at int) (message, erro
 			texts = append(texts, b.GetText().GetText())
 		}
 	}
-	text := strings.TrimSpace(strings.Join(texts, "\n"))
+	text := strings.Join(texts, "\n")
 	switch {
-	case text != "":
+	case strings.TrimSpace(text) != "":
 	case len(images) > 0:
-		text = seeImage
+		text = e.placeholder(at, seeImage)
 	default:
-		text = noOutput
+		text = e.placeholder(at, noOutput)
 	}
 	out.chunks = append([]chunk{{text: text}}, images...)
 	return out, nil
+}
+
+// placeholder reports a text that is put in for want of any.
+func (e *encoder) placeholder(at int, text string) string {
+	e.changes = append(e.changes, e.call.Change(at, adapters.Rewritten, adapters.RuleTextPlaceholder, fmt.Sprintf("the API wants some text: sent with %q", text)))
+	return text
 }
 
 // message writes one message.

@@ -27,7 +27,7 @@ func TestHistory(t *testing.T) {
 		"an answer in its order": {
 			[]*llmdv1.Message{assistantMessage(
 				assistantThinking("h", ""), assistantText("t"), assistantText(" \n"), assistantThinking(" ", ""),
-				assistantThinking("shown", chunkJSON), assistantThinking("no chunk", "SIG"), assistantOwn(`{ "type":"reference", "reference_ids":[3.0] }`), assistantOwn("oops"),
+				assistantThinking("shown", chunkJSON), assistantThinking("no chunk", "SIG"), assistantOwn(`{ "type":"reference", "reference_ids":[3.0] }`),
 			), userMessage(userText("go on"))},
 			`,{"role":"assistant","content":[{"type":"thinking","thinking":[{"type":"text","text":"h"}]},{"type":"text","text":"t"},` + chunkJSON +
 				`,{"type":"thinking","thinking":[{"type":"text","text":"no chunk"}]},{ "type":"reference", "reference_ids":[3.0] }],"prefix":false},{"role":"user","content":"go on"}`,
@@ -36,12 +36,12 @@ func TestHistory(t *testing.T) {
 			[]*llmdv1.Message{
 				assistantMessage(assistantText("x"), assistantCall("aaaaaaaaa", "f", `{ "a" : 1.0 }`), assistantText("y"), assistantCall("bbbbbbbbb", "g", "")),
 				result("aaaaaaaaa", "f", resultText(" one"), resultText("two\n")),
-				result("bbbbbbbbb", "not a name", resultImage(png())),
+				result("bbbbbbbbb", "", resultImage(png())),
 			},
 			`,{"role":"assistant","content":[{"type":"text","text":"x"},{"type":"text","text":"y"}],"tool_calls":[` +
 				`{"id":"aaaaaaaaa","type":"function","function":{"name":"f","arguments":"{ \"a\" : 1.0 }"},"index":0},` +
 				`{"id":"bbbbbbbbb","type":"function","function":{"name":"g","arguments":"{}"},"index":0}],"prefix":false},` +
-				`{"role":"tool","tool_call_id":"aaaaaaaaa","name":"f","content":[{"type":"text","text":"one\ntwo"}]},` +
+				`{"role":"tool","tool_call_id":"aaaaaaaaa","name":"f","content":[{"type":"text","text":" one\ntwo\n"}]},` +
 				`{"role":"tool","tool_call_id":"bbbbbbbbb","content":[{"type":"text","text":"(see attached image)"},` + pngJSON + `]}`,
 		},
 		"a user after results": {
@@ -87,11 +87,18 @@ func TestBridgeIsReported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := mistral.New().Encode(&adapters.Call{Generation: g, Context: history, Model: m, Options: o})
+	var origins []adapters.Origin
+	for _, at := range []int{0, 0, 2, 3, 5, 6, 7} {
+		origins = append(origins, adapters.Origin{Message: at})
+	}
+	r, err := mistral.New().Encode(&adapters.Call{Generation: g, Context: history, Origins: origins, Model: m, Options: o})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []*llmdv1.HandoffChange{{
+		MessageIndex: 3, Action: llmdv1.HandoffAction_HANDOFF_ACTION_REWRITTEN, Rule: "text.placeholder",
+		Detail: `the API wants some text: sent with "(no tool output)"`,
+	}, {
 		MessageIndex: 5, Action: llmdv1.HandoffAction_HANDOFF_ACTION_INSERTED, Rule: "turn.assistant_inserted",
 		Detail: "the API wants a word of the assistant between the result of a tool and the user",
 	}}
@@ -103,7 +110,7 @@ func TestBridgeIsReported(t *testing.T) {
 func TestConstraints(t *testing.T) {
 	m := model()
 	want := adapters.Constraints{
-		ToolCallIDs: adapters.IDRule{ExactLen: 9, Alphanumeric: true}, Images: true, ErrorResultImages: true, UserFirst: true, Prefill: true,
+		ToolCallIDs: adapters.IDRule{ExactLen: 9, Alphanumeric: true}, ToolNames: adapters.NameRule{MaxLen: 64}, Images: true, ErrorResultImages: true, UserFirst: true, Prefill: true,
 		ImageTypes:       []string{"image/jpeg", "image/png", "image/gif", "image/webp"},
 		SignatureFormats: []string{"mistral.thinking"}, UnsignedThinking: true, ProviderContent: true,
 	}

@@ -132,17 +132,33 @@ func (ds *details) json() []byte {
 // detailsOfCalls is a list made of items that stand on tool calls: some hosts give
 // the encrypted item of a call with the call. Empty if there is none.
 func detailsOfCalls(calls []*llmdv1.ToolCall) string {
-	var items []string
+	var lists []string
 	for _, c := range calls {
 		s := c.GetSignature()
 		if s.GetFormat() != formatDetails || !json.Valid(s.GetData()) {
 			continue
 		}
-		switch text := strings.TrimSpace(string(s.GetData())); {
-		case text[0] == '{':
-			items = append(items, text)
-		case text[0] == '[' && strings.TrimSpace(text[1:len(text)-1]) != "":
-			items = append(items, text[1:len(text)-1])
+		switch text := strings.TrimSpace(string(s.GetData())); text[0] {
+		case '{':
+			lists = append(lists, "["+text+"]")
+		case '[':
+			lists = append(lists, text)
+		}
+	}
+	return joinArrays(lists)
+}
+
+// joinArrays makes one JSON array of several; empty if they hold nothing. A single one
+// keeps its bytes.
+func joinArrays(lists []string) string {
+	if len(lists) == 1 {
+		return lists[0]
+	}
+	var items []string
+	for _, list := range lists {
+		list = strings.TrimSpace(list)
+		if inner := list[1 : len(list)-1]; strings.TrimSpace(inner) != "" {
+			items = append(items, inner)
 		}
 	}
 	if len(items) == 0 {

@@ -37,7 +37,9 @@ func (*Adapter) Framing() frame.Kind { return frame.SSE }
 // Constraints implements adapters.Adapter.
 func (*Adapter) Constraints(m *profile.Model) adapters.Constraints {
 	c := adapters.Constraints{
-		Images: m.TakesImages(),
+		// "string does not match pattern '^[a-zA-Z0-9_-]+$'"; most hosts have it from OpenAI.
+		ToolNames: adapters.NameRule{MaxLen: adapters.MaxToolName},
+		Images:    m.TakesImages(),
 		// https://platform.openai.com/docs/guides/images-vision
 		ImageTypes: []string{"image/jpeg", "image/png", "image/gif", "image/webp"},
 		// Images leave their result for a user message, so an error does not matter.
@@ -71,7 +73,7 @@ func (*Adapter) Encode(call *adapters.Call) (*adapters.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &adapters.Request{Path: "/chat/completions", Header: e.header(), Body: body.Text, Large: body.Large, Effective: e.effect}, nil
+	return &adapters.Request{Path: "/chat/completions", Header: e.header(), Body: body.Text, Large: body.Large, Effective: e.effect, Changes: e.changes}, nil
 }
 
 // DecodeError implements adapters.Adapter.
@@ -87,7 +89,9 @@ type encoder struct {
 	opts   adapters.Options // a copy: thinking may have to be turned off
 	config *llmdv1.GenerationConfig
 	effect *llmdv1.EffectiveOptions
-	w      jsonwire.Writer
+	// changes are reported for the caller's places.
+	changes []*llmdv1.HandoffChange
+	w       jsonwire.Writer
 }
 
 // body writes what is stable over a conversation first and the messages last, so

@@ -304,11 +304,6 @@ func TestHistory(t *testing.T) {
 			[]*llmdv1.Message{assistantMessage(assistantThinking("a", formatField, "reasoning_content"), assistantThinking(" ", "", ""), assistantThinking("b", formatField, "reasoning"), assistantText("x"))},
 			`{"role":"assistant","content":"x","reasoning_content":"a\nb"}`,
 		},
-		"a field of another name is no field": {
-			nil,
-			[]*llmdv1.Message{assistantMessage(assistantThinking("a", formatField, "role"), assistantText("x"))},
-			`{"role":"assistant","content":"x"}`,
-		},
 		"thinking alone is no turn": {
 			nil,
 			[]*llmdv1.Message{assistantMessage(assistantThinking("a", formatField, "reasoning")), userMessage([]string{"x"})},
@@ -317,7 +312,12 @@ func TestHistory(t *testing.T) {
 		"details byte for byte": {
 			nil,
 			[]*llmdv1.Message{assistantMessage(assistantThinking("", formatDetails, `[ {"b":1.0,"a":"\u00e9<"} ]`), assistantThinking("t", formatField, "reasoning"), assistantText("x"))},
-			`{"role":"assistant","content":"x","reasoning_details":[ {"b":1.0,"a":"\u00e9<"} ]}`,
+			`{"role":"assistant","content":"x","reasoning":"t","reasoning_details":[ {"b":1.0,"a":"\u00e9<"} ]}`,
+		},
+		"details of two thoughts": {
+			nil,
+			[]*llmdv1.Message{assistantMessage(assistantThinking("", formatDetails, ` [{"a":1.0}] `), assistantThinking("", formatDetails, `[]`), assistantThinking("", formatDetails, `[{"b":1}]`), assistantText("x"))},
+			`{"role":"assistant","content":"x","reasoning_details":[{"a":1.0},{"b":1}]}`,
 		},
 		"details of calls": {
 			nil,

@@ -1,6 +1,7 @@
 package openaichat
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/llmd-dev/llmd/adapters"
@@ -68,26 +69,27 @@ func (e *encoder) conversation() ([]message, error) {
 	// Images cannot stand in a tool message. Those of a whole group of results
 	// follow it in one user message, as nothing may part a group.
 	var images []part
-	flush := func() {
+	flush := func(before int) {
 		if len(images) > 0 {
-			ms = e.bridge(ms)
+			ms = e.bridge(ms, before)
 			ms = append(ms, message{role: "user", parts: append([]part{{text: imagesFollow}}, images...)})
 			images = nil
 		}
 	}
-	for i, m := range e.call.Context.GetMessages() {
+	history := e.call.Context.GetMessages()
+	for i, m := range history {
 		switch m := m.GetMessage().(type) {
 		case *llmdv1.Message_User:
-			flush()
+			flush(i)
 			u, ok, err := e.user(m.User, i)
 			if err != nil {
 				return nil, err
 			}
 			if ok {
-				ms = append(e.bridge(ms), u)
+				ms = append(e.bridge(ms, i), u)
 			}
 		case *llmdv1.Message_Assistant:
-			flush()
+			flush(i)
 			a, ok, err := e.assistant(m.Assistant, i)
 			if err != nil {
 				return nil, err
@@ -104,7 +106,7 @@ func (e *encoder) conversation() ([]message, error) {
 			images = append(images, pictures...)
 		}
 	}
-	flush()
+	flush(len(history))
 	return ms, nil
 }
 
@@ -117,9 +119,10 @@ func (e *encoder) systemRole() string {
 }
 
 // bridge puts an assistant's word between results and a user message, where the
-// host wants one.
-func (e *encoder) bridge(ms []message) []message {
+// host wants one, before a message of the history.
+func (e *encoder) bridge(ms []message, before int) []message {
 	if e.compat.RequiresAssistantAfterToolResult && len(ms) > 0 && ms[len(ms)-1].role == "tool" {
+		e.report(e.call.Change(before, adapters.Inserted, adapters.RuleAssistantInserted, "the host wants a word of the assistant between the result of a tool and the user"))
 		ms = append(ms, message{role: "assistant", text: processed})
 	}
 	return ms
@@ -183,48 +186,62 @@ func (e *encoder) assistant(m *llmdv1.AssistantMessage, at int) (out message, ok
 
 // replayThinking puts a turn's thinking where its signature says it came from.
 func (e *encoder) replayThinking(out *message, m *llmdv1.AssistantMessage, texts []string, at int) error {
-	var thoughts []string
-	var sign *llmdv1.Signature // of the first block that can be replayed by field
+	if e.compat.RequiresThinkingAsText {
+		e.thinkingAsText(out, m, texts, at)
+		return nil
+	}
+	var thoughts, lists []string
 	for j, b := range m.GetContent() {
 		t := b.GetThinking()
 		if t == nil {
 			continue
 		}
-		s := t.GetSignature()
-		if s.GetFormat() == formatDetails && out.details == "" {
-			if !isArray(s.GetData()) {
-				return &adapters.FieldError{
-					Field:  e.call.BlockField(at, "assistant", j) + ".thinking.signature.data",
-					Detail: "not a JSON array",
-				}
+		field := e.call.BlockField(at, "assistant", j) + ".thinking.signature.data"
+		switch data := t.GetSignature().GetData(); t.GetSignature().GetFormat() {
+		case formatDetails:
+			if !isArray(data) {
+				return &adapters.FieldError{Field: field, Detail: "not a JSON array"}
 			}
-			out.details = string(s.GetData())
-		}
-		if strings.TrimSpace(t.GetThinking()) == "" {
-			continue
-		}
-		if len(thoughts) == 0 {
-			sign = s
-		}
-		thoughts = append(thoughts, t.GetThinking())
-	}
-	if e.compat.RequiresThinkingAsText {
-		out.details = ""
-		if len(thoughts) > 0 {
-			out.parts = []part{{text: strings.Join(thoughts, "\n\n")}}
-			for _, t := range texts {
-				out.parts = append(out.parts, part{text: t})
+			lists = append(lists, string(data))
+		case formatField:
+			if !isReasoningField(string(data)) {
+				return &adapters.FieldError{Field: field, Detail: "not the name of a field for reasoning"}
 			}
+			if strings.TrimSpace(t.GetThinking()) == "" {
+				e.report(e.call.ChangeBlock(at, j, adapters.Rewritten, adapters.RuleThinkingEmpty, "thinking without words says nothing"))
+				continue
+			}
+			if out.field == "" {
+				out.field = string(data)
+			}
+			thoughts = append(thoughts, t.GetThinking())
 		}
-		return nil
 	}
-	if out.details == "" {
+	out.reasoning = strings.Join(thoughts, "\n")
+	if out.details = joinArrays(lists); out.details == "" {
 		out.details = detailsOfCalls(out.calls)
 	}
-	if out.details == "" && sign.GetFormat() == formatField && isReasoningField(string(sign.GetData())) {
-		out.field, out.reasoning = string(sign.GetData()), strings.Join(thoughts, "\n")
-	}
 	return nil
+}
+
+// thinkingAsText puts the thinking before the words, for hosts that take it only so.
+func (e *encoder) thinkingAsText(out *message, m *llmdv1.AssistantMessage, texts []string, at int) {
+	var thoughts []string
+	for j, b := range m.GetContent() {
+		if t := b.GetThinking(); t != nil && strings.TrimSpace(t.GetThinking()) != "" {
+			thoughts = append(thoughts, t.GetThinking())
+			e.report(e.call.ChangeBlock(at, j, adapters.Rewritten, adapters.RuleThinkingAsText, "the host takes thinking back as text"))
+		} else if t != nil {
+			e.report(e.call.ChangeBlock(at, j, adapters.Rewritten, adapters.RuleThinkingEmpty, "thinking without words says nothing"))
+		}
+	}
+	if len(thoughts) == 0 {
+		return
+	}
+	out.parts = []part{{text: strings.Join(thoughts, "\n\n")}}
+	for _, t := range texts {
+		out.parts = append(out.parts, part{text: t})
+	}
 }
 
 // isReasoningField: a name that comes with the history must not become any other
@@ -244,6 +261,7 @@ func (e *encoder) toolResult(m *llmdv1.ToolResultMessage, at int) (out message, 
 				return out, nil, err
 			}
 			images = append(images, part{image: &img})
+			e.report(e.call.ChangeBlock(at, j, adapters.Rewritten, adapters.RuleImagesMoved, "shown in a user message after the results"))
 		case b.GetText() != nil:
 			texts = append(texts, b.GetText().GetText())
 		}
@@ -252,14 +270,23 @@ func (e *encoder) toolResult(m *llmdv1.ToolResultMessage, at int) (out message, 
 	switch {
 	case strings.TrimSpace(out.text) != "":
 	case len(images) > 0:
-		out.text = seeImage
+		out.text = e.placeholder(at, seeImage)
 	default:
-		out.text = noOutput
+		out.text = e.placeholder(at, noOutput)
 	}
 	if e.compat.RequiresToolResultName {
 		out.toolName = m.GetToolName()
 	}
 	return out, images, nil
+}
+
+// report notes a change beyond the hand-off.
+func (e *encoder) report(c *llmdv1.HandoffChange) { e.changes = append(e.changes, c) }
+
+// placeholder reports a text that is put in for want of any.
+func (e *encoder) placeholder(at int, text string) string {
+	e.report(e.call.Change(at, adapters.Rewritten, adapters.RuleTextPlaceholder, fmt.Sprintf("the API wants some text: sent with %q", text)))
+	return text
 }
 
 // markFirst puts a cache marker on the system prompt.

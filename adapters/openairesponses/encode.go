@@ -37,6 +37,7 @@ func (*Adapter) Framing() frame.Kind { return frame.SSE }
 func (*Adapter) Constraints(m *profile.Model) adapters.Constraints {
 	return adapters.Constraints{
 		ToolCallIDs: adapters.IDRule{MaxLen: maxID, WordChars: true},
+		ToolNames:   adapters.NameRule{MaxLen: adapters.MaxToolName},
 		Images:      m.TakesImages(),
 		// https://platform.openai.com/docs/guides/images-vision
 		ImageTypes:        []string{"image/jpeg", "image/png", "image/gif", "image/webp"},

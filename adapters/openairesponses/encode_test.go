@@ -331,23 +331,23 @@ func TestEncodeHistory(t *testing.T) {
 				`{"role":"user","content":[{"type":"input_text","text":"On"}]}`,
 				web, outputText("msg_llmd_2", "Yes."), `{"type":"function_call","call_id":"call_2","name":"look","namespace":"ns","arguments":"{}"}`,
 			},
-			[]string{ruleDuplicate, ruleDuplicate, ruleDuplicate, ruleDuplicate},
+			[]string{string(adapters.RuleItemDuplicate), string(adapters.RuleItemDuplicate), string(adapters.RuleItemDuplicate), string(adapters.RuleItemDuplicate)},
 		},
 		"reasoning at the end": {
 			[]*llmdv1.Message{own(said("Yes.", "msg_1"), thinks(rs))},
 			[]string{outputText("msg_1", "Yes.")},
-			[]string{ruleOrphan},
+			[]string{string(adapters.RuleReasoningOrphan)},
 		},
-		"a turn of reasoning alone": {[]*llmdv1.Message{own(thinks(rs), thinks(rs)), user("Hi")}, []string{`{"role":"user","content":[{"type":"input_text","text":"Hi"}]}`}, []string{ruleDuplicate, ruleOrphan}},
+		"a turn of reasoning alone": {[]*llmdv1.Message{own(thinks(rs), thinks(rs)), user("Hi")}, []string{`{"role":"user","content":[{"type":"input_text","text":"Hi"}]}`}, []string{string(adapters.RuleItemDuplicate), string(adapters.RuleReasoningOrphan)}},
 		"reasoning that holds nothing": {
 			[]*llmdv1.Message{own(thinks(`{"id":"rs_1","type":"reasoning","summary":[],"encrypted_content":null}`), said("Yes.", `{"id":"msg_1"}`), calls("call_1", "", "fc_1"))},
 			[]string{outputText("msg_llmd_0", "Yes."), `{"type":"function_call","call_id":"call_1","name":"look","namespace":"ns","arguments":"{}"}`},
-			[]string{ruleEmpty, ruleEmpty, ruleEmpty},
+			[]string{string(adapters.RuleReasoningEmpty), string(adapters.RuleReasoningEmpty), string(adapters.RuleReasoningEmpty)},
 		},
 		"thinking without its item": {
 			[]*llmdv1.Message{own(thinks(""), calls("call_1", "{}", "fc_1"))},
 			[]string{`{"type":"function_call","call_id":"call_1","name":"look","namespace":"ns","arguments":"{}"}`},
-			[]string{ruleEmpty},
+			[]string{string(adapters.RuleReasoningEmpty)},
 		},
 		"citations": {
 			[]*llmdv1.Message{own(said("See.", `{"id":"msg_1"}`), provider(kindMessageContent, parts))},
@@ -357,13 +357,13 @@ func TestEncodeHistory(t *testing.T) {
 		"citations of another text": {
 			[]*llmdv1.Message{own(said("Changed.", `{"id":"msg_1"}`), provider(kindMessageContent, parts))},
 			[]string{outputText("msg_1", "Changed.")},
-			[]string{ruleLooseContent},
+			[]string{string(adapters.RuleContentOrphan)},
 		},
 		"an id that is too long": {
 			[]*llmdv1.Message{own(said("Yes.", `{"id":"`+strings.Repeat("x", 65)+`"}`))},
 			// SHA-256 of 65 times "x", its first 16 bytes in base 36.
 			[]string{outputText("msg_"+longID, "Yes.")},
-			nil,
+			[]string{"item.id_normalized"},
 		},
 		"another model's turn": {
 			[]*llmdv1.Message{user("Hi"), foreign},
@@ -373,14 +373,14 @@ func TestEncodeHistory(t *testing.T) {
 		"an item id of another shape": {
 			[]*llmdv1.Message{own(calls("call_1", "{}", "0b-uuid"))},
 			[]string{`{"type":"function_call","call_id":"call_1","name":"look","namespace":"ns","arguments":"{}"}`},
-			nil,
+			[]string{"item.id_normalized"},
 		},
 		"text results": {
 			[]*llmdv1.Message{result(textResult("a\u2028<b>"), textResult("c"))},
 			[]string{`{"type":"function_call_output","call_id":"call_1","output":"a` + "\u2028" + `<b>\nc"}`},
 			nil,
 		},
-		"no result": {[]*llmdv1.Message{result(textResult(" "))}, []string{`{"type":"function_call_output","call_id":"call_1","output":"(no tool output)"}`}, nil},
+		"no result": {[]*llmdv1.Message{result(textResult(" "))}, []string{`{"type":"function_call_output","call_id":"call_1","output":"(no tool output)"}`}, []string{"text.placeholder"}},
 		"a result with an image": {
 			[]*llmdv1.Message{result(imageResult, textResult("look"))},
 			[]string{`{"type":"function_call_output","call_id":"call_1","output":[{"type":"input_text","text":"look"},` + pngPart + `]}`},

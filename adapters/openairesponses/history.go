@@ -1,8 +1,10 @@
 package openairesponses
 
 import (
+	"fmt"
 	"strings"
 
+	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/media"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
@@ -107,6 +109,7 @@ func (e *encoder) result(n int, m *llmdv1.ToolResultMessage) error {
 		}
 		w.EndArray()
 	case blank:
+		e.changes = append(e.changes, e.call.Change(n, adapters.Rewritten, adapters.RuleTextPlaceholder, fmt.Sprintf("the API wants some text: sent with %q", noOutput)))
 		w.String(noOutput)
 	default:
 		w.String(text)

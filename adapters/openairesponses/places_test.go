@@ -27,12 +27,13 @@ func TestChangesAreAtTheCallersPlaces(t *testing.T) {
 	}}}
 	all := g.GetContext().GetMessages()
 	sent := &llmdv1.Context{Messages: []*llmdv1.Message{all[0], all[2], answer(empty, last), all[4]}}
-	r, err := New().Encode(&adapters.Call{Generation: g, Context: sent, Model: gpt(), Options: &adapters.Options{}})
+	origins := []adapters.Origin{{Message: 0}, {Message: 2}, {Message: 3, Blocks: []adapters.Place{{Message: 3, Block: 1}, {Message: 3, Block: 2}}}, {Message: 4}}
+	r, err := New().Encode(&adapters.Call{Generation: g, Context: sent, Origins: origins, Model: gpt(), Options: &adapters.Options{}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := &llmdv1.HandoffChange{
-		MessageIndex: 3, ContentIndex: proto.Int32(1), Action: llmdv1.HandoffAction_HANDOFF_ACTION_DROPPED, Rule: ruleEmpty,
+		MessageIndex: 3, ContentIndex: proto.Int32(1), Action: llmdv1.HandoffAction_HANDOFF_ACTION_DROPPED, Rule: string(adapters.RuleReasoningEmpty),
 	}
 	if len(r.Changes) != 1 {
 		t.Fatalf("got %v", r.Changes)

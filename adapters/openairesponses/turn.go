@@ -14,14 +14,6 @@ import (
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
-// The rules of changes that only this API makes.
-const (
-	ruleOrphan       = "reasoning_item.orphan"
-	ruleEmpty        = "reasoning_item.empty"
-	ruleLooseContent = "message_content.orphan"
-	ruleDuplicate    = "item.duplicate"
-)
-
 // output is one item of an assistant's turn.
 type output struct {
 	block   int // its place in the turn
@@ -62,6 +54,7 @@ func (e *encoder) assistant(n int, m *llmdv1.AssistantMessage) error {
 	t.dropDuplicates()
 	t.dropOrphans()
 	t.reportNameless()
+	t.reportUnfit()
 	for i := range t.items {
 		t.write(&t.items[i])
 	}
@@ -97,11 +90,11 @@ func (t *turn) collectReasoning(k int, th *llmdv1.ThinkingContent) error {
 	}
 	if !readable(s.GetData()) {
 		t.nameless = true
-		action := llmdv1.HandoffAction_HANDOFF_ACTION_REWRITTEN
+		action := adapters.Rewritten
 		if th.GetThinking() != "" {
-			action = llmdv1.HandoffAction_HANDOFF_ACTION_DROPPED // its summary had words
+			action = adapters.Dropped // its summary had words
 		}
-		t.report(k, action, ruleEmpty, "a reasoning item without content, which the provider has not kept")
+		t.report(k, action, adapters.RuleReasoningEmpty, "a reasoning item without content, which the provider has not kept")
 		return nil
 	}
 	t.items = append(t.items, output{block: k, raw: s.GetData(), thought: true})
@@ -135,7 +128,7 @@ func (t *turn) collectRaw(k int, p *llmdv1.ProviderContent) error {
 			return nil
 		}
 	}
-	t.report(k, llmdv1.HandoffAction_HANDOFF_ACTION_DROPPED, ruleLooseContent, "citations without the text they belong to")
+	t.report(k, adapters.Dropped, adapters.RuleContentOrphan, "citations without the text they belong to")
 	return nil
 }
 
@@ -161,7 +154,7 @@ func (t *turn) dropDuplicates() {
 		if o.raw == nil || !t.ids.again(idOf(o.raw)) {
 			return false
 		}
-		t.report(o.block, llmdv1.HandoffAction_HANDOFF_ACTION_DROPPED, ruleDuplicate, "an earlier item has the same id")
+		t.report(o.block, adapters.Dropped, adapters.RuleItemDuplicate, "an earlier item has the same id")
 		return true
 	})
 	for i := range t.items {
@@ -170,7 +163,7 @@ func (t *turn) dropDuplicates() {
 			continue
 		}
 		o.again = true
-		t.report(o.block, llmdv1.HandoffAction_HANDOFF_ACTION_REWRITTEN, ruleDuplicate, "sent without its id, which an earlier item has")
+		t.report(o.block, adapters.Rewritten, adapters.RuleItemDuplicate, "sent without its id, which an earlier item has")
 	}
 }
 
@@ -208,7 +201,7 @@ func (t *turn) dropOrphans() {
 	last := len(t.items)
 	for last > 0 && t.items[last-1].thought {
 		last--
-		t.report(t.items[last].block, llmdv1.HandoffAction_HANDOFF_ACTION_DROPPED, ruleOrphan, "the item that the reasoning led to is not in the turn")
+		t.report(t.items[last].block, adapters.Dropped, adapters.RuleReasoningOrphan, "the item that the reasoning led to is not in the turn")
 	}
 	t.items = t.items[:last]
 }
@@ -220,25 +213,32 @@ func (t *turn) reportNameless() {
 	}
 	for _, o := range t.items {
 		if s := o.text.GetSignature(); s.GetFormat() == formatMessage || o.call.GetSignature().GetFormat() == formatItemID {
-			t.report(o.block, llmdv1.HandoffAction_HANDOFF_ACTION_REWRITTEN, ruleEmpty, "sent without its id, because its reasoning is not sent")
+			t.report(o.block, adapters.Rewritten, adapters.RuleReasoningEmpty, "sent without its id, because its reasoning is not sent")
 		}
 	}
 }
 
-// report notes a change of a block, by its place in the caller's message: the
-// hand-off may have left out blocks before it, and shares those that it kept.
-func (t *turn) report(k int, action llmdv1.HandoffAction, rule, detail string) {
-	sent := t.call.Context.GetMessages()[t.number].GetAssistant().GetContent()[k]
-	at, block := t.call.Origin(t.number), int32(k)
-	for i, m := range t.call.Generation.GetContext().GetMessages() {
-		if place := slices.Index(m.GetAssistant().GetContent(), sent); place >= 0 {
-			at, block = i, int32(place)
-			break
+// reportUnfit names the items whose own ids the API would refuse.
+func (t *turn) reportUnfit() {
+	for _, o := range t.items {
+		id := t.itemID(&o)
+		switch {
+		case id == "" || t.nameless || o.again:
+		case o.call != nil && !isCallItem(id):
+			t.report(o.block, adapters.Rewritten, adapters.RuleItemID, "sent without its id, which is not one of a function call")
+		case o.text != nil && len(id) > maxID:
+			t.report(o.block, adapters.Rewritten, adapters.RuleItemID, "sent with a shorter id")
 		}
 	}
-	t.changes = append(t.changes, &llmdv1.HandoffChange{
-		MessageIndex: int32(at), ContentIndex: &block, Action: action, Rule: rule, Detail: detail,
-	})
+}
+
+// isCallItem says whether the API takes an id for that of a call: it is optional, and
+// OpenAI refuses one of another shape.
+func isCallItem(id string) bool { return strings.HasPrefix(id, "fc_") && len(id) <= maxID }
+
+// report notes a change of a block.
+func (t *turn) report(k int, action llmdv1.HandoffAction, rule adapters.Rule, detail string) {
+	t.changes = append(t.changes, t.call.ChangeBlock(t.number, k, action, rule, detail))
 }
 
 func (t *turn) write(o *output) {
@@ -305,11 +305,8 @@ func (t *turn) writeCall(o *output) {
 	c, w := o.call, &t.w
 	w.BeginObject()
 	w.Member("type", "function_call")
-	// The id is optional; OpenAI refuses one of another shape.
-	if s := c.GetSignature(); s.GetFormat() == formatItemID && !t.nameless && !o.again {
-		if id := string(s.GetData()); strings.HasPrefix(id, "fc_") && len(id) <= maxID {
-			w.Member("id", id)
-		}
+	if id := t.itemID(o); isCallItem(id) && !t.nameless && !o.again {
+		w.Member("id", id)
 	}
 	w.Member("call_id", c.GetId())
 	w.Member("name", c.GetName())

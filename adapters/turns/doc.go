@@ -3,8 +3,7 @@
 // Converse, which was made after it.
 //
 // The results of an assistant's calls are the first blocks of the user's turn behind
-// it, all of them in that one turn. Claude takes no images in the result of a call that
-// failed; they follow the results. A text must not be blank, and no turn empty.
+// it, all of them in that one turn. A text must not be blank, and no turn empty.
 //
 // Citations belong to a text; a history holds them as provider content behind it, and
 // they go back within it. The last turn may be the assistant's: the model is to go on

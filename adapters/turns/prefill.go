@@ -34,16 +34,18 @@ func (t *Turn) Trim(call *adapters.Call) *llmdv1.HandoffChange {
 		return nil
 	}
 	b.Text = trimmed
-	return &llmdv1.HandoffChange{
-		MessageIndex: int32(LastMessage(call)),
-		Action:       llmdv1.HandoffAction_HANDOFF_ACTION_REWRITTEN,
-		Rule:         "prefill.trimmed",
-		Detail:       "white space at the end of the assistant turn to be continued was dropped",
-	}
+	last := len(call.Context.GetMessages()) - 1
+	change := call.Change(last, adapters.Rewritten, adapters.RulePrefillTrimmed, "white space at the end of the assistant turn to be continued was dropped")
+	change.MessageIndex = int32(LastMessage(call))
+	return change
 }
 
-// LastMessage is the place of the caller's last message, which a prefill is.
-func LastMessage(call *adapters.Call) int { return len(call.Generation.GetContext().GetMessages()) - 1 }
+// LastMessage is the caller's place of the last message, which a prefill is.
+func LastMessage(call *adapters.Call) int {
+	history := call.Context.GetMessages()
+	last := len(history) - 1
+	return call.Origin(last).Place(len(history[last].GetAssistant().GetContent()) - 1).Message
+}
 
 // LoopThinks says whether Claude may go on with a thinking budget. While results of
 // tools are being handed in, the assistant turn that called them must start with its
@@ -59,7 +61,7 @@ func (r *Rules) LoopThinks(messages []*llmdv1.Message) bool {
 		return true
 	}
 	var first, last *llmdv1.AssistantMessage
-	for ; i > 0 && !beginsTurn(messages[i-1]); i-- {
+	for ; i > 0 && messages[i-1].GetUser() == nil; i-- {
 		if a := messages[i-1].GetAssistant(); a != nil {
 			first = a
 			if last == nil {
@@ -68,16 +70,6 @@ func (r *Rules) LoopThinks(messages []*llmdv1.Message) bool {
 		}
 	}
 	return r.startsWithThinking(first) || r.startsWithThinking(last)
-}
-
-// beginsTurn says whether a message puts something else than results into a turn of the
-// user's, which is where Claude takes a new turn to begin. Images of a failed tool do,
-// as they follow the results.
-func beginsTurn(m *llmdv1.Message) bool {
-	r := m.GetToolResult()
-	return m.GetUser() != nil || r.GetIsError() && slices.ContainsFunc(r.GetContent(), func(c *llmdv1.ToolResultContent) bool {
-		return c.GetImage() != nil
-	})
 }
 
 // startsWithThinking says whether the first block that is sent is thinking.

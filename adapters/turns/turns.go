@@ -1,6 +1,7 @@
 package turns
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/llmd-dev/llmd/adapters"
@@ -46,9 +47,9 @@ type Block struct {
 type Turn struct {
 	Assistant bool
 	Blocks    []Block
-	// results and moved stand before the other blocks of a user turn: all results
-	// first, then the images that cannot stand in them.
-	results, moved []Block
+	// results stand before the other blocks of a user turn.
+	results []Block
+	message int // the first that it is made of
 }
 
 // Rules are what an API and a model want.
@@ -57,23 +58,21 @@ type Rules struct {
 	Empty string
 	// Images are the images that are taken.
 	Images media.Takes
-	// ErrorImages: they may stand in the result of a call that failed.
-	ErrorImages bool
 	// Thinking says how thinking goes back; false = it does not.
 	Thinking func(*llmdv1.ThinkingContent) (Block, bool)
 	// Input is the input of a call, which is block j of message i.
 	Input func(i, j int, call *llmdv1.ToolCall) []byte
 	// Replays says whether a block of the provider's own goes back.
 	Replays func(i, j int, p *llmdv1.ProviderContent) bool
-	// Citations are those that provider content holds, as a JSON array; nil = none.
-	Citations func(*llmdv1.ProviderContent) []byte
-	// Settle gives a result its last form.
-	Settle func(result *Block)
+	// Citations says whether provider content is the citations of the text before it,
+	// and gives them as a JSON array; nil = they cannot be read.
+	Citations func(*llmdv1.ProviderContent) ([]byte, bool)
+	// Settle gives a result its last form, and says what it put in for want of any text.
+	Settle func(result *Block) string
 }
 
-// Build makes turns of the conversation of a call. Turns that are said to be empty
-// need a remark.
-func Build(call *adapters.Call, rules *Rules) (turns []Turn, remarks []*llmdv1.Diagnostic, err error) {
+// Build makes turns of the conversation of a call, and says what it had to change.
+func Build(call *adapters.Call, rules *Rules) (turns []Turn, changes []*llmdv1.HandoffChange, err error) {
 	b := &builder{call: call, rules: rules}
 	for i, m := range call.Context.GetMessages() {
 		switch {
@@ -90,15 +89,15 @@ func Build(call *adapters.Call, rules *Rules) (turns []Turn, remarks []*llmdv1.D
 	}
 	for i := range b.turns {
 		t := &b.turns[i]
-		t.Blocks = append(append(t.results, t.moved...), t.Blocks...)
+		t.Blocks = append(t.results, t.Blocks...)
 		if len(t.Blocks) == 0 {
 			// Leaving a blank user turn out would break the alternation, or turn the
 			// answer before it into a prefill.
 			t.Blocks = []Block{{Kind: Text, Text: rules.Empty}}
-			remarks = append(remarks, &llmdv1.Diagnostic{Code: "user.blank", Message: "a blank user turn is sent as \"" + rules.Empty + "\""})
+			b.placeholder(t.message, rules.Empty)
 		}
 	}
-	return b.turns, remarks, nil
+	return b.turns, b.changes, nil
 }
 
 // LastUser is the number of the last turn of the user's; -1 = there is none.
@@ -114,15 +113,29 @@ type builder struct {
 	call  *adapters.Call
 	rules *Rules
 	turns []Turn
+	// changes are reported for the caller's places.
+	changes []*llmdv1.HandoffChange
 }
 
-// turn is the one that a message of this role belongs to. Results and the user's
+// blank reports that a text of white space is not sent.
+func (b *builder) blank(i, j int) {
+	b.changes = append(b.changes, b.call.ChangeBlock(i, j, adapters.Rewritten, adapters.RuleTextEmpty, "a text of white space says nothing"))
+}
+
+// placeholder reports a text that stands for want of any; empty = there was some.
+func (b *builder) placeholder(i int, text string) {
+	if text != "" {
+		b.changes = append(b.changes, b.call.Change(i, adapters.Rewritten, adapters.RuleTextPlaceholder, fmt.Sprintf("the API wants some text: sent with %q", text)))
+	}
+}
+
+// turn is the one that message i, of this role, belongs to. Results and the user's
 // words after them are one turn of the user.
-func (b *builder) turn(assistant bool) *Turn {
+func (b *builder) turn(i int, assistant bool) *Turn {
 	if n := len(b.turns); n > 0 && b.turns[n-1].Assistant == assistant {
 		return &b.turns[n-1]
 	}
-	b.turns = append(b.turns, Turn{Assistant: assistant})
+	b.turns = append(b.turns, Turn{Assistant: assistant, message: i})
 	return &b.turns[len(b.turns)-1]
 }
 
@@ -134,12 +147,14 @@ func (b *builder) image(i int, kind string, j int, in *llmdv1.ImageContent) (Blo
 
 // user adds what the user said. The APIs refuse blank texts.
 func (b *builder) user(i int, m *llmdv1.UserMessage) error {
-	t := b.turn(false)
+	t := b.turn(i, false)
 	for j, c := range m.GetContent() {
 		switch {
 		case c.GetText() != nil:
 			if text := c.GetText().GetText(); !Blank(text) {
 				t.Blocks = append(t.Blocks, Block{Kind: Text, Text: text})
+			} else if text != "" {
+				b.blank(i, j)
 			}
 		case c.GetImage() != nil:
 			img, err := b.image(i, "user", j, c.GetImage())
@@ -154,22 +169,29 @@ func (b *builder) user(i int, m *llmdv1.UserMessage) error {
 
 // assistant adds an answer. An interrupted one may have nothing to send.
 func (b *builder) assistant(i int, m *llmdv1.AssistantMessage) error {
-	content := m.GetContent()
 	var blocks []Block
-	for j, c := range content {
+	cited := false // the block before is a text, which citations belong to
+	for j, c := range m.GetContent() {
+		if list, ok := b.rules.Citations(c.GetProviderContent()); ok {
+			if !cited || list == nil {
+				b.changes = append(b.changes, b.call.ChangeBlock(i, j, adapters.Dropped, adapters.RuleProviderOrphan, "citations without the text they belong to"))
+			} else {
+				blocks[len(blocks)-1].Raw = list
+			}
+			cited = false
+			continue
+		}
 		block, ok, err := b.assistantBlock(i, j, c)
 		if err != nil {
 			return err
 		}
-		if ok && block.Kind == Text && j+1 < len(content) {
-			block.Raw = b.rules.Citations(content[j+1].GetProviderContent())
-		}
 		if ok {
 			blocks = append(blocks, block)
 		}
+		cited = ok && block.Kind == Text
 	}
 	if len(blocks) > 0 {
-		t := b.turn(true)
+		t := b.turn(i, true)
 		t.Blocks = append(t.Blocks, blocks...)
 	}
 	return nil
@@ -186,7 +208,7 @@ func (b *builder) assistantBlock(i, j int, c *llmdv1.AssistantContent) (Block, b
 		return block, ok, nil
 	case c.GetToolCall() != nil:
 		call := c.GetToolCall()
-		return Block{Kind: Call, ID: call.GetId(), Name: adapters.ToolName(call.GetName()), Raw: b.rules.Input(i, j, call)}, true, nil
+		return Block{Kind: Call, ID: call.GetId(), Name: call.GetName(), Raw: b.rules.Input(i, j, call)}, true, nil
 	case c.GetProviderContent() != nil && b.rules.Replays(i, j, c.GetProviderContent()):
 		raw := c.GetProviderContent().GetRawJson()
 		if jsonstream.Object(raw) != nil {

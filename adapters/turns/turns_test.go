@@ -2,6 +2,7 @@ package turns_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -22,9 +23,9 @@ func rules() *turns.Rules {
 			return turns.Block{Kind: turns.Thinking, Text: t.GetThinking()}, t.GetSignature() != nil
 		},
 		Input:     func(_, _ int, c *llmdv1.ToolCall) []byte { return []byte(c.GetArgumentsJson()) },
-		Replays:   func(_, _ int, p *llmdv1.ProviderContent) bool { return p.GetType() != "cited" },
-		Citations: func(p *llmdv1.ProviderContent) []byte { return p.GetRawJson() },
-		Settle:    func(*turns.Block) {},
+		Replays:   func(_, _ int, _ *llmdv1.ProviderContent) bool { return true },
+		Citations: func(p *llmdv1.ProviderContent) ([]byte, bool) { return p.GetRawJson(), p.GetType() == "cited" },
+		Settle:    func(*turns.Block) string { return "" },
 	}
 }
 
@@ -64,29 +65,35 @@ func TestBuild(t *testing.T) {
 		adaptertest.Assistant(adaptertest.Thinks("hm", "f", "s"), adaptertest.Says("so"), adaptertest.Own("cited", `{"c":1}`),
 			adaptertest.Calls("a", "f", `{}`), adaptertest.Calls("b", "f", `{}`), adaptertest.Own("x", `{"x":1}`)),
 		adaptertest.User(adaptertest.UserText("and?")),
-		adaptertest.Result("a", "f", true, adaptertest.ResultText("bad"), adaptertest.ResultImage(png()), adaptertest.ResultImage(png())),
+		adaptertest.Result("a", "f", true, adaptertest.ResultText("bad"), adaptertest.ResultText(" ")),
 		adaptertest.Result("b", "f", false, adaptertest.ResultImage(png())),
-		adaptertest.Assistant(adaptertest.Says(" ")),
+		adaptertest.Assistant(adaptertest.Says(" "), adaptertest.Own("cited", `{"c":2}`)),
 		adaptertest.Assistant(adaptertest.Says("done \n")),
 		adaptertest.User(),
 	)
-	list, remarks, err := turns.Build(c, rules())
+	list, changes, err := turns.Build(c, rules())
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []string{
 		"user: text(hi) image()",
 		`assistant: thinking(hm) text(so{"c":1}) call(a{}) call(b{}) opaque({"x":1})`,
-		"user: result(a text(bad) text((image attached after the tool results))) result(b image()) " +
-			"text(Images from the error result of tool call a (f):) image() image() text(and?)",
+		"user: result(a text(bad)) result(b image()) text(and?)",
 		"assistant: text(done \n)",
 		"user: text((empty))",
 	}
 	if d := cmp.Diff(want, outline(list)); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
 	}
-	if len(remarks) != 1 || remarks[0].GetCode() != "user.blank" || turns.LastUser(list) != 4 || turns.Prefill(list) != nil {
-		t.Errorf("%v, last %d", remarks, turns.LastUser(list))
+	var reported []string
+	for _, c := range changes {
+		reported = append(reported, fmt.Sprintf("%s at %d", c.GetRule(), c.GetMessageIndex()))
+	}
+	if d := cmp.Diff([]string{"text.empty at 0", "text.empty at 3", "provider_content.orphan at 5", "text.placeholder at 7"}, reported); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+	if turns.LastUser(list) != 4 || turns.Prefill(list) != nil {
+		t.Errorf("last %d", turns.LastUser(list))
 	}
 }
 
@@ -125,7 +132,7 @@ func TestFaults(t *testing.T) {
 func TestLoopThinks(t *testing.T) {
 	hi, result := adaptertest.User(adaptertest.UserText("hi")), adaptertest.Result("a", "f", false)
 	// What follows a failed result with an image is not of results alone.
-	shown := adaptertest.Result("a", "f", true, adaptertest.ResultImage(&llmdv1.ImageContent{}))
+	shown := adaptertest.User(adaptertest.UserImage(png()))
 	thought, calls := adaptertest.Thinks("hm", "f", "s"), adaptertest.Calls("a", "f", "{}")
 	for name, c := range map[string]struct {
 		history []*llmdv1.Message
@@ -136,7 +143,7 @@ func TestLoopThinks(t *testing.T) {
 		"not thought":      {[]*llmdv1.Message{hi, adaptertest.Assistant(calls), result}, false},
 		"thought too late": {[]*llmdv1.Message{hi, adaptertest.Assistant(adaptertest.Says("x"), thought, calls), result}, false},
 		"thought at first": {[]*llmdv1.Message{hi, adaptertest.Assistant(thought, calls), result, adaptertest.Assistant(calls), result}, true},
-		"thought before an image of a failed tool": {[]*llmdv1.Message{hi, adaptertest.Assistant(thought, calls), shown, adaptertest.Assistant(calls), result}, false},
+		"thought before an image of a failed tool": {[]*llmdv1.Message{hi, adaptertest.Assistant(thought, calls), result, shown, adaptertest.Assistant(calls), result}, false},
 		"unsigned is none":                         {[]*llmdv1.Message{hi, adaptertest.Assistant(adaptertest.Thinks("hm", "", ""), calls), result}, false},
 		"blank text is none":                       {[]*llmdv1.Message{hi, adaptertest.Assistant(adaptertest.Says(" "), thought, calls), result}, true},
 		"words behind results":                     {slices.Concat([]*llmdv1.Message{hi, adaptertest.Assistant(calls), result}, []*llmdv1.Message{hi}), false},

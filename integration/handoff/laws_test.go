@@ -44,6 +44,9 @@ func laws() []law {
 		{"accepted", accepted},
 		{"no silent loss", noSilentLoss},
 		{"true report", trueReport},
+		{"in its place", inItsPlace},
+		{"in order", inOrder},
+		{"nothing inserted", nothingInserted},
 		{"signatures return", signaturesReturn},
 		{"deterministic", deterministic},
 		{"idempotent", idempotent},
@@ -286,11 +289,10 @@ func strictRefusesLosses(w *World, t Turn, p *Prepared) *broken {
 		g.Handoff = &llmdv1.HandoffPolicy{}
 	}
 	g.Handoff.Strict = true
-	var want []*llmdv1.HandoffChange
-	for _, c := range p.Own {
-		if a := c.GetAction(); a == dropped || a == downgraded {
-			want = append(want, c)
-		}
+	lossless := func(c *llmdv1.HandoffChange) bool { return c.GetAction() != dropped && c.GetAction() != downgraded }
+	want := slices.DeleteFunc(slices.Clone(p.Own), lossless)
+	if len(want) == 0 { // what only the adapter sees
+		want = slices.DeleteFunc(slices.Clone(p.Adapter), lossless)
 	}
 	_, err := w.Prepare(Turn{t.Model, g})
 	loss, refused := errors.AsType[*transform.LossError](err)

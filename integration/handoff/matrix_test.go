@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/llmd-dev/llmd/adapters"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 	"github.com/llmd-dev/llmd/integration/providersim"
 	"github.com/llmd-dev/llmd/transform"
@@ -97,7 +98,15 @@ func (m *matrix) check(t *testing.T) {
 		}
 	}
 	for _, rule := range transform.Rules() {
-		if m.rules[rule] == nil && rule != "block.unknown" && rule != "images.error_result" && rule != "provider_content.unsupported" {
+		if m.rules[rule] == nil && rule != "block.unknown" && rule != "provider_content.unsupported" {
+			t.Errorf("the rule %s was not needed", rule)
+		}
+	}
+	for _, rule := range []adapters.Rule{
+		adapters.RuleAssistantInserted, adapters.RuleTextPlaceholder, adapters.RuleThinkingAsText, adapters.RuleResultsReordered,
+		adapters.RuleImagesMoved,
+	} {
+		if m.rules[string(rule)] == nil {
 			t.Errorf("the rule %s was not needed", rule)
 		}
 	}

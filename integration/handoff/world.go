@@ -156,9 +156,12 @@ func (w *World) Prepare(t Turn) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	call := &adapters.Call{Generation: t.Generation, Context: r.Context, Model: t.Model, Options: o}
+	call := &adapters.Call{Generation: t.Generation, Context: r.Context, Origins: r.Origins, Model: t.Model, Options: o}
 	q, err := w.adapters[t.Model.API].Encode(call)
 	if err != nil {
+		return nil, err
+	}
+	if err := transform.RefuseLosses(t.Generation, q.Changes); err != nil {
 		return nil, err
 	}
 	return &Prepared{Context: r.Context, Own: r.Changes, Adapter: q.Changes, Body: q.Body, call: call}, nil

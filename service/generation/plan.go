@@ -71,7 +71,7 @@ func (e *Engine) planFor(ctx context.Context, g *llmdv1.Generation, m *profile.M
 	if err != nil {
 		return nil, err
 	}
-	call := &adapters.Call{Generation: g, Context: history, Model: m, Options: options}
+	call := &adapters.Call{Generation: g, Context: history, Origins: t.Origins, Model: m, Options: options}
 	r, err := a.Encode(call)
 	if err != nil {
 		return nil, err
@@ -85,24 +85,7 @@ func (e *Engine) planFor(ctx context.Context, g *llmdv1.Generation, m *profile.M
 	if w := g.GetWatchdog().GetStallWarning().AsDuration(); w > p.limits.stall {
 		p.Effective.Adjustments = append(p.Effective.Adjustments, fmt.Sprintf("stall_warning is lowered to %s, half of idle_timeout", p.limits.stall))
 	}
-	return p, strictly(g, r.Changes)
-}
-
-// strictly refuses losses that only the adapter could see.
-func strictly(g *llmdv1.Generation, changes []*llmdv1.HandoffChange) error {
-	if !g.GetHandoff().GetStrict() {
-		return nil
-	}
-	var losses []*llmdv1.HandoffChange
-	for _, c := range changes {
-		if a := c.GetAction(); a == llmdv1.HandoffAction_HANDOFF_ACTION_DROPPED || a == llmdv1.HandoffAction_HANDOFF_ACTION_DOWNGRADED {
-			losses = append(losses, c)
-		}
-	}
-	if len(losses) == 0 {
-		return nil
-	}
-	return &transform.LossError{Changes: losses, Context: g.GetContext()}
+	return p, transform.RefuseLosses(g, r.Changes)
 }
 
 // asUpstream finds the provider's failure in an error.
