@@ -34,6 +34,14 @@ func TestModels(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
 	inOrder(t, out, "ALIASES\n", "anthropic/claude-haiku-4-5-20251001 ", "claude-haiku-4-5\n", "anthropic/claude-opus-4-6 ", "$5, $25")
+	code, out, errs = llmd(t, "models", "--all", "Haiku-4-5")
+	if code != exitOK || strings.Contains(out, "sonnet") || errs != "" {
+		t.Errorf("exit code %d\n%s%s", code, out, errs)
+	}
+	inOrder(t, out, "amazon-bedrock/anthropic.claude-haiku-4-5", "anthropic/claude-haiku-4-5-20251001 ")
+	if code, out, errs = llmd(t, "models", "no-such-model"); code != exitOK || out != "" || errs != "no model has \"no-such-model\" in its name\n" {
+		t.Errorf("exit code %d\n%s%s", code, out, errs)
+	}
 	c := newCommand(t.Context(), "", "ANTHROPIC_API_KEY", "k")
 	c.run("models")
 	inOrder(t, c.out.String(), "anthropic/claude-", "faux/agent")

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -13,6 +14,7 @@ import (
 )
 
 type modelsCmd struct {
+	Text     string `arg:"" optional:"" help:"Only models that have this text in their name or an alias."`
 	Provider string `help:"Only the models of this provider." placeholder:"ID"`
 	All      bool   `help:"Also models of providers without credentials."`
 	JSON     bool   `help:"Print each model as a line of JSON." name:"json"`
@@ -31,6 +33,9 @@ func (c *modelsCmd) Run(s *session) error {
 	var listed []*profile.Model
 	hidden := 0
 	for _, m := range models.Models(c.Provider) {
+		if !hasText(m, c.Text) {
+			continue
+		}
 		p, _ := models.Provider(m.Provider)
 		if c.Provider == "" && !c.All && !p.Configured {
 			hidden++
@@ -41,6 +46,10 @@ func (c *modelsCmd) Run(s *session) error {
 	if c.JSON {
 		return printModelsJSON(s.stdout, listed)
 	}
+	if len(listed) == 0 && hidden == 0 {
+		put(s.stderr, "no model has %q in its name\n", c.Text)
+		return nil
+	}
 	if err := printModels(s.stdout, listed); err != nil {
 		return err
 	}
@@ -48,6 +57,14 @@ func (c *modelsCmd) Run(s *session) error {
 		put(s.stderr, "%d models of providers without credentials are not shown: see llmd check, or --all\n", hidden)
 	}
 	return nil
+}
+
+// hasText says whether a name of the model has a text in it, whatever its case.
+func hasText(m *profile.Model, text string) bool {
+	text = strings.ToLower(text)
+	return slices.ContainsFunc(append([]string{m.Name()}, m.Aliases...), func(name string) bool {
+		return strings.Contains(strings.ToLower(name), text)
+	})
 }
 
 // catalog is what a configuration can reach.

@@ -38,6 +38,9 @@ type Ranking []candidate
 type candidate struct {
 	name     string
 	distance int
+	// more is how much more it says than was asked for; what begins otherwise counts
+	// as far more.
+	more int
 }
 
 // Add ranks a candidate that is compared as it is.
@@ -52,7 +55,12 @@ func (r *Ranking) AddAs(name, text, asked string) {
 	}
 	most := max(1, min(len(text), len(asked))/3)
 	if len(asked) >= 3 && strings.Contains(text, asked) {
-		*r = append(*r, candidate{name, min(2, len(text)-len(asked))})
+		more := len(text) - len(asked)
+		distance := min(2, more)
+		if !strings.HasPrefix(text, asked) {
+			more += longest
+		}
+		*r = append(*r, candidate{name, distance, more})
 		return
 	}
 	// Texts of very different lengths are not alike; measuring costs the product
@@ -61,14 +69,14 @@ func (r *Ranking) AddAs(name, text, asked string) {
 		return
 	}
 	if d := distance(text, asked); d <= most {
-		*r = append(*r, candidate{name, d})
+		*r = append(*r, candidate{name, d, 0})
 	}
 }
 
 // Best are at most [Most] names, the nearest first.
 func (r Ranking) Best() []string {
 	slices.SortStableFunc(r, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.name, b.name))
+		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.more, b.more), cmp.Compare(a.name, b.name))
 	})
 	var names []string
 	for _, c := range r {
