@@ -89,7 +89,7 @@ keySecrets: [llmd-keys, more-keys]
 env: [{name: HTTPS_PROXY, value: "http://proxy.example.test:3128"}]
 drainSeconds: 300
 service: {annotations: {a: b}}
-admin: {podMonitor: true}
+admin: {open: true, podMonitor: true, allowFrom: [{namespaceSelector: {matchLabels: {team: monitoring}}}]}
 autoscaling: {enabled: true, streams: 200}
 allowFrom: [{namespaceSelector: {matchLabels: {team: apps}}}]
 serviceAccount: {annotations: {eks.amazonaws.com/role-arn: arn}}
@@ -125,12 +125,18 @@ func TestChartRefusesToBeOpen(t *testing.T) {
 	}
 }
 
+func TestPodMonitorNeedsAnOpenPort(t *testing.T) {
+	if _, err := render(t, protected+"admin: {podMonitor: true}"); err == nil || !strings.Contains(err.Error(), "admin.open") {
+		t.Error(err)
+	}
+}
+
 // llmd itself reads the configuration that the chart makes.
 func TestChartConfiguration(t *testing.T) {
 	bin := build(t)
 	for name, values := range map[string]string{
 		"protected": protected,
-		"a mesh":    "allowInsecure: true",
+		"a mesh":    "allowInsecure: true\nadmin: {open: true}",
 		"own keys":  "allowInsecure: true\ndrainSeconds: 90\nconfig: {server: {log_level: debug, listen: [\"tcp://0.0.0.0:7777\"]}, providers: [{id: lab, api: openai-completions, base_url: \"http://lab:9000/v1\", api_key: none}]}",
 	} {
 		t.Run(name, func(t *testing.T) {

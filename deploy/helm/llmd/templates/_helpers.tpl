@@ -25,6 +25,10 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- if .Values.tls.clientCA }}{{ $_ := set $tls "client_ca_file" "/etc/llmd/tls/ca.crt" }}{{ end }}
 {{- $_ := set $server "tls" $tls }}
 {{- end }}
+{{- $admin := dict "listen" (printf "tcp://%s:%v" (ternary "0.0.0.0" "127.0.0.1" .Values.admin.open) .Values.admin.port) }}
+{{- if .Values.admin.open }}{{ $_ := set $admin "allow_insecure" true }}{{ end }}
+{{- $_ := set $server "admin" $admin }}
+{{- if and .Values.admin.podMonitor (not .Values.admin.open) }}{{ fail "admin.podMonitor needs admin.open" }}{{ end }}
 {{- if .Values.allowInsecure }}{{ $_ := set $server "allow_insecure" true }}{{ end }}
 {{- $config := mustMergeOverwrite (dict "server" $server) (deepCopy .Values.config) }}
 {{- if not (or .Values.allowInsecure (and (hasKey $config.server "tls") (hasKey $config.server "auth"))) }}
