@@ -126,6 +126,8 @@ var importTable = []importRule{
 	{pattern: "internal/stack"},
 	{pattern: "internal/telemetry", own: []string{genPkg, "adapters/profile"}, others: []string{anything}},
 
+	{pattern: "internal/web", own: nil, others: []string{anything}},
+
 	// Puts everything together, for the command and for the tests.
 	{pattern: "internal/server", own: []string{genPkg, "service", "interceptors", "internal/*"}, others: []string{anything}},
 

@@ -208,7 +208,7 @@ func TestErrorsPage(t *testing.T) {
 	for _, m := range regexp.MustCompile("(?m)^\\| `([A-Z_]+)` \\| ([A-Z_]+) \\|").FindAllStringSubmatch(page, -1) {
 		listed[m[1]] = m[2]
 	}
-	known := reasonsIn(t, "service/errors.go", "adapters/errors.go", "interceptors/refusal.go")
+	known := reasonsIn(t, "service/errors.go", "adapters/errors.go", "interceptors/refusal.go", "internal/web/refusal.go")
 	for reason := range listed {
 		if !slices.Contains(known, reason) {
 			t.Errorf("docs/errors.md has %s, which the code has not", reason)

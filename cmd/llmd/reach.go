@@ -72,7 +72,7 @@ func (s *session) reach(address, configPath string, who *identityFlags) (conn *g
 // reachFile runs an llmd inside the process and connects to it through memory: no
 // port is opened, and nobody else can call it.
 func (s *session) reachFile(file *config.File) (conn *grpc.ClientConn, closeAll func(), err error) {
-	file.Server.Listen, file.Server.TLS, file.Server.Auth = nil, config.TLS{}, config.Auth{}
+	file.Server.Listen, file.Server.Web, file.Server.TLS, file.Server.Auth = nil, config.Web{}, config.TLS{}, config.Auth{}
 	pipe := bufconn.Listen(pipeBytes)
 	stop, err := s.start(s.ctx, file, pipe)
 	if err != nil {

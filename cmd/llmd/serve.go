@@ -27,14 +27,9 @@ func (c *serveCmd) Run(s *session) error {
 		return err
 	}
 	app.Follow = true
-	var listeners []net.Listener
-	for _, a := range file.Server.Listen {
-		l, err := server.Listen(s.ctx, a)
-		if err != nil {
-			closeAll(listeners)
-			return err
-		}
-		listeners = append(listeners, l)
+	listeners, err := server.ListenAll(s.ctx, file.Server.Addresses())
+	if err != nil {
+		return err
 	}
 	if admin := file.Server.Admin; admin.On() {
 		if app.Admin, err = server.Listen(s.ctx, admin.Listen); err != nil {
@@ -42,6 +37,8 @@ func (c *serveCmd) Run(s *session) error {
 			return err
 		}
 	}
+	native := len(file.Server.Listen)
+	listeners, app.Web = listeners[:native:native], listeners[native:]
 	defer gcpace.Start()()
 	served, stopNow := make(chan struct{}), make(chan struct{})
 	defer close(served)

@@ -96,6 +96,7 @@ func anyValue(t *testing.T, k config.Key) string {
 		"list of texts":               "[one, two]",
 		"a list of texts":             "[one, two]",
 		"address":                     "tcp://127.0.0.1:0",
+		"list of origins":             "[https://app.example.com]",
 		"list of addresses":           "[tcp://127.0.0.1:0]",
 		"list of hosts and networks":  "[images.example.test, 10.1.0.0/16]",
 		"mapping of texts":            "{X-One: two}",
@@ -133,7 +134,8 @@ func TestEveryKey(t *testing.T) {
 	text := everyKey(t, sharedResponses(map[string]string{
 		"server.listen":            "[tcp://127.0.0.1:0, unix://" + filepath.Join(dir, "s") + "]",
 		"server.drain_timeout":     "1s",
-		"server.tls":               "", // these two have tests of their own, in integration/security
+		"server.web":               "", // has tests of its own, in integration/web
+		"server.tls":               "", // these have tests of their own, in integration/security
 		"server.auth":              "",
 		"providers[].id":           "every",
 		"providers[].api":          "openai-completions",
@@ -148,7 +150,7 @@ func TestEveryKey(t *testing.T) {
 	})) + "  - {id: filed, api: openai-completions, base_url: " + h.URL + "/v1, api_key_file: " + file("key", secret+"filed") + "}\n"
 	for _, k := range config.Keys() {
 		name := k.Path[strings.LastIndexByte(k.Path, '.')+1:]
-		tested := strings.HasPrefix(k.Path, "server.tls") || strings.HasPrefix(k.Path, "server.auth")
+		tested := strings.HasPrefix(k.Path, "server.tls") || strings.HasPrefix(k.Path, "server.web") || strings.HasPrefix(k.Path, "server.auth")
 		if !tested && !strings.Contains(text, name+":") {
 			t.Errorf("the file does not have %s", k.Path)
 		}

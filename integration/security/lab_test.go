@@ -45,6 +45,8 @@ type lab struct {
 	path string
 	// tcp and unix are targets for clients; empty if there is no such address.
 	tcp, unix string
+	// web is host:port of the web's listener, webSocket the path of its socket.
+	web, webSocket string
 }
 
 func noEnv(string) (string, bool) { return "", false }
@@ -61,19 +63,25 @@ func start(t *testing.T, text string) *lab {
 	if l.app, err = server.New(file, noEnv, "test", l.log); err != nil {
 		t.Fatal(err)
 	}
-	var listeners []net.Listener
-	for _, a := range file.Server.Listen {
-		socket, err := server.Listen(t.Context(), a)
-		if err != nil {
-			t.Fatal(err)
-		}
-		listeners = append(listeners, socket)
-		if a.Network == "unix" {
+	listeners, err := server.ListenAll(t.Context(), file.Server.Addresses())
+	if err != nil {
+		t.Fatal(err)
+	}
+	native := len(file.Server.Listen)
+	l.app.Web = listeners[native:]
+	for i, a := range file.Server.Addresses() {
+		switch address := listeners[i].Addr().String(); {
+		case i >= native && a.Network == "unix":
+			l.webSocket = a.Address
+		case i >= native:
+			l.web = address
+		case a.Network == "unix":
 			l.unix = "unix://" + a.Address
-		} else {
-			l.tcp = "passthrough:///" + socket.Addr().String()
+		default:
+			l.tcp = "passthrough:///" + address
 		}
 	}
+	listeners = listeners[:native]
 	ctx, stop := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- l.app.Serve(ctx, listeners, ctx.Done()) }()

@@ -102,7 +102,7 @@ func (f *File) adminExposed() error {
 // adminApart wants the admin listener on an address of its own.
 func (v value) adminApart(s *Server) {
 	// Of port 0 there are many.
-	if s.Admin.On() && !strings.HasSuffix(s.Admin.Listen.Address, ":0") && slices.Contains(s.Listen, s.Admin.Listen) {
-		v.fail(v.node.Line, joinPath(v.path, "admin.listen"), "is an address of server.listen, too")
+	if s.Admin.On() && !strings.HasSuffix(s.Admin.Listen.Address, ":0") && slices.Contains(s.Addresses(), s.Admin.Listen) {
+		v.fail(v.node.Line, joinPath(v.path, "admin.listen"), "is an address of server.listen or server.web.listen, too")
 	}
 }

@@ -11,6 +11,7 @@ import (
 // Each mistake names its line and its key, and says what is wrong.
 func TestMistakes(t *testing.T) {
 	const digits = "00000000000000000000000000000000000000000000000000000000000000ff"
+	const web = "server:\n  web:\n    listen: [tcp://127.0.0.1:1]\n"
 	const lab = "providers:\n  - id: lab\n    api: openai-completions\n"
 	tests := []struct {
 		name, text string
@@ -31,6 +32,15 @@ func TestMistakes(t *testing.T) {
 		{"token in plain words", "server: {auth: {tokens: [{name: a, sha256: s3cret}]}}\n", 1, "server.auth.tokens[0].sha256", "must be 64 hexadecimal digits"},
 		{"token twice", "server: {auth: {tokens: [{name: a, sha256: " + digits + "}, {name: b, sha256: " + digits + "}]}}\n", 1, "server.auth.tokens[1].sha256", "given twice"},
 		{"caller twice", "server: {auth: {tokens: [{name: a, sha256: " + digits + "}, {name: a, sha256: 1" + digits[1:] + "}]}}\n", 1, "server.auth", "the name \"a\" is given twice"},
+		{"a page by pattern", web + "    allowed_origins: ['https://*.example.com']\n", 4, "server.web.allowed_origins", "each origin must be written out"},
+		{"every page", web + "    allowed_origins: ['*']\n", 4, "server.web.allowed_origins", "each origin must be written out"},
+		{"a page of nowhere", web + "    allowed_origins: ['null']\n", 4, "server.web.allowed_origins", "must be scheme://host"},
+		{"a page with a slash", web + "    allowed_origins: ['https://a.example/']\n", 4, "server.web.allowed_origins", "without a slash at the end"},
+		{"a page in capitals", web + "    allowed_origins: ['https://A.example']\n", 4, "server.web.allowed_origins", "in small letters"},
+		{"a page with its scheme's port", web + "    allowed_origins:\n    - https://b.example\n    - https://a.example:443\n", 6, "server.web.allowed_origins", "without the port"},
+		{"a host with a port", web + "    allowed_hosts: ['a.example:1']\n", 4, "server.web.allowed_hosts", "without port"},
+		{"pages without a listener", "server:\n  web: {allowed_origins: ['https://a.example']}\n", 2, "server.web.listen", "is missing"},
+		{"one address for both", "server: {listen: [tcp://127.0.0.1:1], web: {listen: [tcp://127.0.0.1:1]}}\n", 1, "server.web.listen", "is one of server.listen"},
 		{"no calls at all", "server: {limits: {concurrent_calls: 0}}\n", 1, "server.limits.concurrent_calls", "must be a whole number from 1"},
 		{"no number", "server: {limits: {per_caller: {requests_per_second: NaN}}}\n", 1, "server.limits.per_caller.requests_per_second", "must be a number"},
 		{"unknown provider key", lab + "    url: x\n", 4, "providers[0].url", "unknown key"},

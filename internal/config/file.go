@@ -2,6 +2,7 @@ package config
 
 import (
 	"crypto/sha256"
+	"slices"
 	"time"
 
 	"github.com/llmd-dev/llmd/adapters/profile"
@@ -48,6 +49,8 @@ type Server struct {
 	TLS TLS
 	// Auth says who may call.
 	Auth Auth
+	// Web is about browsers and HTTP without gRPC.
+	Web Web
 	// AllowInsecure: other machines are let in without TLS and authentication.
 	AllowInsecure bool
 	// Limits bound what is taken on.
@@ -73,13 +76,16 @@ type CallerKeys struct {
 	Allow bool
 }
 
+// Addresses are all that llmd listens on.
+func (s Server) Addresses() []Address { return slices.Concat(s.Listen, s.Web.Listen) }
+
 // ReflectionOn says whether gRPC server reflection is offered: "auto" offers it
 // where only this machine can ask.
 func (s Server) ReflectionOn() bool {
 	if s.Reflection != "auto" {
 		return s.Reflection == "on"
 	}
-	for _, a := range s.Listen {
+	for _, a := range s.Addresses() {
 		if !a.Local() {
 			return false
 		}

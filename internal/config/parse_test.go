@@ -104,6 +104,7 @@ server:
     mtls: [{name: batch, uri_san: "spiffe://example.test/batch", limits: {requests_per_second: 0.5}}, {name: ops, common_name: ops}]
     unix_users: [{name: local, uid: 1000, models: [lab/*]}]
     unix_socket: required
+  web: {listen: [tcp://127.0.0.1:50080], allowed_origins: ["https://app.example.com", "http://localhost:5173"], allowed_hosts: [llmd.example.com]}
   allow_insecure: true
   responses:
     store: memory
@@ -193,6 +194,10 @@ func TestParseEveryKey(t *testing.T) {
 			Listen: config.Address{Network: "tcp", Address: "127.0.0.1:50052"}, AllowInsecure: true, Hosts: []string{"llmd.lab"}, Pprof: true, Channelz: true,
 		},
 		Telemetry: config.Telemetry{GenAI: "both", Callers: true}, LogFormat: "json",
+		Web: config.Web{
+			Listen:         []config.Address{{Network: "tcp", Address: "127.0.0.1:50080"}},
+			AllowedOrigins: []string{"https://app.example.com", "http://localhost:5173"}, AllowedHosts: []string{"llmd.example.com"},
+		},
 	}
 	// The rest of it is TestSecurity's.
 	if diff := cmp.Diff(server, f.Server, cmpopts.IgnoreFields(config.Server{}, "TLS", "Auth", "AllowInsecure", "Limits")); diff != "" {

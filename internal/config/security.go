@@ -333,6 +333,7 @@ func (v value) consistent(s *Server) {
 		v.fail(v.node.Line, joinPath(v.path, "tls.client_ca_file"), "is missing: auth.mtls needs it")
 	}
 	v.adminApart(s)
+	s.Web.consistent(v, s.Listen)
 	seen := map[string]bool{}
 	for name := range s.Auth.names() {
 		if seen[name] && name != "" {
@@ -372,7 +373,7 @@ func (f *File) Exposed() error {
 	if s.AllowInsecure || s.TLS.On() && s.Auth.On() {
 		return nil
 	}
-	for _, a := range s.Listen {
+	for i, a := range s.Addresses() {
 		if a.Local() {
 			continue
 		}
@@ -384,7 +385,9 @@ func (f *File) Exposed() error {
 			missing = append(missing, "server.auth")
 		}
 		file, key := f.Path, "server.listen"
-		if f.ListenByEnv {
+		if i >= len(s.Listen) {
+			key = "server.web.listen"
+		} else if f.ListenByEnv {
 			file, key = "environment", "LLMD_LISTEN"
 		}
 		return &ParseError{File: file, Key: key, Problem: "other machines can reach " + a.String() + ": set " + strings.Join(missing, " and ") +

@@ -82,6 +82,10 @@ func serverKeys(s *Server) []key {
 			read: func(v value) { v.object(authKeys(&s.Auth)) }, below: func() []key { return authKeys(&Auth{}) },
 		},
 		{
+			name: "web", kind: "mapping", doc: "gRPC-Web, Connect and JSON over HTTP, for browsers and for clients without gRPC. Off unless web.listen names an address.",
+			read: func(v value) { v.object(webKeys(&s.Web)) }, below: func() []key { return webKeys(&Web{}) },
+		},
+		{
 			name: "allow_insecure", kind: "true or false", def: "false",
 			doc:  "Listen where other machines can reach llmd even without TLS and authentication.",
 			read: func(v value) { v.boolean(&s.AllowInsecure) },

@@ -30,6 +30,8 @@ type App struct {
 	Follow bool
 	// Admin is where the admin pages are served; nil = nowhere. It is set before Serve.
 	Admin net.Listener
+	// Web are the listeners of server.web. They are set before Serve.
+	Web []net.Listener
 
 	env       config.Env
 	log       *slog.Logger
@@ -95,7 +97,10 @@ func New(file *config.File, env config.Env, version string, logTo io.Writer) (*A
 		}
 		certs.log = a.log
 	}
-	a.transport = newTransport(file.Server, a.service, interceptors.Options{Log: a.log, Gate: a.gate, Telemetry: a.telemetry}, certs)
+	chain := interceptors.Options{Log: a.log, Gate: a.gate, Telemetry: a.telemetry}
+	if a.transport, err = newTransport(file.Server, a.service, chain, certs); err != nil {
+		return nil, err
+	}
 	a.telemetry.Watch(func() []telemetry.Reading { return a.readings(certs) })
 	return a, nil
 }
@@ -121,7 +126,7 @@ func (a *App) setLevel(word string) error {
 }
 
 // Serve answers on the listeners until ctx ends, then drains. Closing stopNow ends
-// a drain at once. The App cannot be used afterwards.
+// a drain at once. Listeners of the web are in Web. The App cannot be used afterwards.
 func (a *App) Serve(ctx context.Context, listeners []net.Listener, stopNow <-chan struct{}) error {
 	defer a.client.Close()
 	defer a.service.Close()
@@ -133,5 +138,5 @@ func (a *App) Serve(ctx context.Context, listeners []net.Listener, stopNow <-cha
 	if a.Follow {
 		defer a.follow()()
 	}
-	return a.transport.serve(ctx, listeners, stopNow)
+	return a.transport.serve(ctx, listeners, a.Web, stopNow)
 }

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/llmd-dev/llmd/internal/principal"
+	"github.com/llmd-dev/llmd/internal/web"
 )
 
 // newCredentials are the gRPC server's: TLS for TCP where there are certificates, the
@@ -27,15 +28,34 @@ type byNetwork struct {
 
 // ServerHandshake implements credentials.TransportCredentials.
 func (b *byNetwork) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	if of, ok := conn.(*web.Conn); ok {
+		return b.fromWeb(of)
+	}
 	unix, ok := conn.(*net.UnixConn)
 	if !ok {
 		return b.TransportCredentials.ServerHandshake(conn)
 	}
+	return conn, infoOf(unix), nil
+}
+
+// fromWeb takes what the web's client showed when it connected.
+func (b *byNetwork) fromWeb(conn *web.Conn) (net.Conn, credentials.AuthInfo, error) {
+	switch client := conn.Client().(type) {
+	case *net.UnixConn:
+		return conn, infoOf(client), nil
+	case *tls.Conn:
+		level := credentials.CommonAuthInfo{SecurityLevel: credentials.PrivacyAndIntegrity}
+		return conn, credentials.TLSInfo{State: client.ConnectionState(), CommonAuthInfo: level}, nil
+	}
+	return insecure.NewCredentials().ServerHandshake(conn)
+}
+
+func infoOf(unix *net.UnixConn) socketInfo {
 	uid, known := peerUser(unix)
-	return conn, socketInfo{
+	return socketInfo{
 		CommonAuthInfo: credentials.CommonAuthInfo{SecurityLevel: credentials.PrivacyAndIntegrity},
 		SocketUser:     principal.SocketUser{UID: uid, Known: known},
-	}, nil
+	}
 }
 
 // Clone implements credentials.TransportCredentials.

@@ -41,6 +41,22 @@ func Listen(ctx context.Context, a config.Address) (net.Listener, error) {
 	return l, nil
 }
 
+// ListenAll opens all addresses, or none.
+func ListenAll(ctx context.Context, all []config.Address) ([]net.Listener, error) {
+	var listeners []net.Listener
+	for _, a := range all {
+		l, err := Listen(ctx, a)
+		if err != nil {
+			for _, open := range listeners {
+				_ = open.Close()
+			}
+			return nil, err
+		}
+		listeners = append(listeners, l)
+	}
+	return listeners, nil
+}
+
 func listenUnix(ctx context.Context, network, path string) (net.Listener, error) {
 	if err := os.MkdirAll(filepath.Dir(path), socketDirMode); err != nil {
 		return nil, err

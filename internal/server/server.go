@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 	"github.com/llmd-dev/llmd/interceptors"
 	"github.com/llmd-dev/llmd/internal/config"
+	"github.com/llmd-dev/llmd/internal/web"
 	"github.com/llmd-dev/llmd/service"
 )
 
@@ -45,6 +47,8 @@ const (
 // transport is the gRPC server with what goes around it.
 type transport struct {
 	grpc      *grpc.Server
+	web       *web.Server // nil = off
+	certs     *certificates
 	health    *watchableHealth
 	inference *service.Inference
 	log       *slog.Logger
@@ -58,7 +62,11 @@ type transport struct {
 
 // newTransport puts the services behind the interceptors. Without certificates TCP
 // addresses are plain.
-func newTransport(cfg config.Server, svc *service.Service, chain interceptors.Options, certs *certificates) *transport {
+func newTransport(cfg config.Server, svc *service.Service, chain interceptors.Options, certs *certificates) (*transport, error) {
+	toWeb, err := newWeb(cfg, chain.Log)
+	if err != nil {
+		return nil, err
+	}
 	opts := append(interceptors.Server(chain),
 		grpc.ForceServerCodecV2(newCodec()),
 		grpc.MaxRecvMsgSize(cfg.MaxReceiveBytes),
@@ -77,10 +85,10 @@ func newTransport(cfg config.Server, svc *service.Service, chain interceptors.Op
 	)
 	s := &transport{
 		unprotected: certs == nil || !cfg.Auth.On(),
-		grpc:        grpc.NewServer(opts...), health: newHealth(), inference: svc.Inference, log: chain.Log,
+		grpc:        grpc.NewServer(opts...), web: toWeb, certs: certs, health: newHealth(), inference: svc.Inference, log: chain.Log,
 		drain: cfg.DrainTimeout,
 	}
-	if !local(cfg.Listen) {
+	if !local(cfg.Addresses()) {
 		s.patience = balancerPatience
 	}
 	llmdv1.RegisterInferenceServiceServer(s.grpc, svc.Inference)
@@ -92,13 +100,13 @@ func newTransport(cfg config.Server, svc *service.Service, chain interceptors.Op
 	if cfg.ReflectionOn() {
 		reflection.Register(s.grpc)
 	}
-	return s
+	return s, nil
 }
 
 // ageOf is the greatest age of a connection; 0 = there is none. Behind a load balancer
 // that spreads connections, only a new connection finds a new replica.
 func ageOf(cfg config.Server) time.Duration {
-	if cfg.MaxConnectionAge == 0 && !local(cfg.Listen) {
+	if cfg.MaxConnectionAge == 0 && !local(cfg.Addresses()) {
 		return connectionAge
 	}
 	return max(cfg.MaxConnectionAge, 0)
@@ -106,23 +114,29 @@ func ageOf(cfg config.Server) time.Duration {
 
 // serve runs until ctx ends, then drains. A second end of ctx is up to the
 // caller: stopNow ends everything at once.
-func (s *transport) serve(ctx context.Context, listeners []net.Listener, stopNow <-chan struct{}) error {
-	failed := make(chan error, len(listeners))
+func (s *transport) serve(ctx context.Context, listeners, toWeb []net.Listener, stopNow <-chan struct{}) error {
+	failed := make(chan error, len(listeners)+len(toWeb)+1)
 	for _, l := range listeners {
-		s.log.Info("listening", "address", l.Addr().Network()+"://"+l.Addr().String())
-		if s.unprotected && open(l.Addr()) {
-			s.log.Warn("other machines can reach this address without TLS or without authentication of callers, as server.allow_insecure says", "address", l.Addr().String())
-		}
+		s.announce("listening", l.Addr())
 		go func() { failed <- s.grpc.Serve(l) }()
 	}
+	s.serveWeb(toWeb, failed)
 	select {
 	case err := <-failed:
-		s.grpc.Stop()
+		s.stop()
 		return err
 	case <-ctx.Done():
 		s.shutdown(stopNow)
 		s.log.Info("stopped")
 		return nil
+	}
+}
+
+// announce says where llmd listens.
+func (s *transport) announce(message string, a net.Addr) {
+	s.log.Info(message, "address", a.Network()+"://"+a.String())
+	if s.unprotected && open(a) {
+		s.log.Warn("other machines can reach this address without TLS or without authentication of callers, as server.allow_insecure says", "address", a.String())
 	}
 }
 
@@ -154,7 +168,7 @@ func (s *transport) shutdown(stopNow <-chan struct{}) {
 	}
 	close(s.health.over)
 	stopped := make(chan struct{})
-	go func(stopped chan struct{}) { s.grpc.GracefulStop(); close(stopped) }(stopped)
+	go func(stopped chan struct{}) { s.finish(); close(stopped) }(stopped)
 	var look <-chan time.Time
 	for {
 		select {
@@ -182,10 +196,25 @@ func (s *transport) shutdown(stopNow <-chan struct{}) {
 	}
 }
 
+// finish waits until all calls have ended and their answers are on their way.
+func (s *transport) finish() {
+	if s.web == nil {
+		s.grpc.GracefulStop()
+		return
+	}
+	var all sync.WaitGroup
+	all.Go(s.web.Shutdown)
+	s.grpc.GracefulStop()
+	all.Wait()
+}
+
 // stop ends everything at once. Partials still reach the store.
 func (s *transport) stop() {
 	s.inference.AbortAll()
 	s.grpc.Stop()
+	if s.web != nil {
+		s.web.Close()
+	}
 }
 
 // wait returns false if stopNow came first.

@@ -144,3 +144,16 @@ func (c *certificates) current(*tls.ClientHelloInfo) (*tls.Config, error) {
 	c.log.Info("TLS files reloaded")
 	return loaded, nil
 }
+
+// web is for the web's TCP listeners: the same files, and HTTP/1.1 besides.
+func (c *certificates) web() *tls.Config {
+	return &tls.Config{MinVersion: tls.VersionTLS13, GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+		now, err := c.current(hello)
+		if err != nil {
+			return nil, err
+		}
+		now = now.Clone()
+		now.NextProtos = []string{"h2", "http/1.1"}
+		return now, nil
+	}}
+}

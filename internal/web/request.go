@@ -1,0 +1,155 @@
+package web
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+	"connectrpc.com/vanguard"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+)
+
+const (
+	// bodyTimeout is how long a client may take to send a request. 64 MiB in that
+	// time are 4.5 megabit a second.
+	bodyTimeout = 2 * time.Minute
+	// frameHeader is what Connect and gRPC-Web put before a message: a byte of flags
+	// and the length.
+	frameHeader = 5
+)
+
+// mediaTypes are what a request may be.
+const mediaTypes = "application/json, application/proto, application/connect+json, application/connect+proto, " +
+	"application/grpc-web+json or application/grpc-web+proto"
+
+// contentType spells a media type as the transcoder knows it: without parameters, as
+// the charset, which can only be UTF-8.
+func contentType(r *http.Request) (string, bool) {
+	all := r.Header["Content-Type"]
+	if len(all) != 1 {
+		return "", false
+	}
+	media, params, err := mime.ParseMediaType(all[0])
+	if err != nil || params["charset"] != "" && !strings.EqualFold(params["charset"], "utf-8") {
+		return "", false
+	}
+	switch media {
+	case "application/json", "application/proto", "application/connect+json", "application/connect+proto",
+		"application/grpc-web", "application/grpc-web+json", "application/grpc-web+proto":
+		return media, true
+	}
+	return "", false
+}
+
+// isGRPC: it is gRPC itself, which needs no transcoding.
+func isGRPC(r *http.Request) bool {
+	media := r.Header.Get("Content-Type")
+	return media == "application/grpc" || strings.HasPrefix(media, "application/grpc+") || strings.HasPrefix(media, "application/grpc;")
+}
+
+// framed: the message has a frame around it.
+func framed(media string) bool {
+	return strings.HasPrefix(media, "application/connect+") || strings.HasPrefix(media, "application/grpc-web")
+}
+
+// prepare reads the request and makes it one that the transcoder understands.
+func (s *Server) prepare(w http.ResponseWriter, r *http.Request, media string) *connect.Error {
+	for _, name := range []string{"Content-Encoding", "Connect-Content-Encoding", "Grpc-Encoding"} {
+		if c := r.Header.Get(name); c != "" && c != "identity" {
+			return refusal(connect.CodeUnimplemented, "", "compressed requests are not accepted")
+		}
+		r.Header.Del(name)
+	}
+	if streams, known := s.streams[r.URL.Path]; known && streams && media == "application/json" {
+		return badRequest("this method answers with a stream: send application/connect+json, or application/grpc-web+proto; Complete answers at once")
+	}
+	body, err := s.read(w, r)
+	if err != nil {
+		return err
+	}
+	switch {
+	case framed(media):
+		if err := oneFrame(body); err != nil {
+			return err
+		}
+	case len(body) == 0 && media == "application/json":
+		return badRequest("the body is empty; an empty message is {}")
+	}
+	r.Header.Set("Content-Type", media)
+	if !framed(media) {
+		// Clients that are no library of Connect, such as curl, do not send it.
+		r.Header.Set("Connect-Protocol-Version", "1")
+	}
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	r.TransferEncoding = nil
+	return nil
+}
+
+// read reads the whole body. Memory grows with what has come, not with what was
+// announced.
+func (s *Server) read(w http.ResponseWriter, r *http.Request) ([]byte, *connect.Error) {
+	limit := int64(s.maxReceive) + frameHeader
+	if r.ContentLength > limit {
+		return nil, tooLarge()
+	}
+	var body bytes.Buffer
+	_, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, limit))
+	var large *http.MaxBytesError
+	switch {
+	case err == nil:
+		readUntil(w, time.Time{}) // from now on reading only tells that the client is gone
+		return body.Bytes(), nil
+	case errors.As(err, &large):
+		return nil, tooLarge()
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		if r.ProtoMajor == 1 {
+			w.Header().Set("Connection", "close") // the rest is not waited for
+		}
+		return nil, refusal(connect.CodeDeadlineExceeded, "", "the request took too long to arrive")
+	}
+	return nil, badRequest("the request is not complete")
+}
+
+// readUntil bounds the time that reading the request may take; zero = no bound.
+func readUntil(w http.ResponseWriter, end time.Time) {
+	_ = http.NewResponseController(w).SetReadDeadline(end) // a writer that cannot is a test's
+}
+
+// oneFrame wants one message in its frame: no method takes more.
+func oneFrame(body []byte) *connect.Error {
+	switch {
+	case len(body) < frameHeader:
+		return badRequest("the body must be one message in its frame: a byte 0, the length in four bytes, the message")
+	case body[0] == 1:
+		return refusal(connect.CodeUnimplemented, "", "compressed requests are not accepted")
+	case body[0] != 0 || int64(binary.BigEndian.Uint32(body[1:frameHeader])) != int64(len(body)-frameHeader):
+		return badRequest("the body must be one message in its frame; the length in the frame is not that of what follows")
+	}
+	return nil
+}
+
+// jsonCodec is protobuf's JSON. Fields that are not known are errors: who writes JSON
+// writes it by hand, and a misspelt option must not be lost without a word.
+type jsonCodec struct{ vanguard.JSONCodec }
+
+func newJSONCodec(types vanguard.TypeResolver) vanguard.Codec {
+	return jsonCodec{vanguard.JSONCodec{
+		MarshalOptions: protojson.MarshalOptions{Resolver: types}, UnmarshalOptions: protojson.UnmarshalOptions{Resolver: types},
+	}}
+}
+
+// Unmarshal implements vanguard.Codec.
+func (c jsonCodec) Unmarshal(data []byte, m proto.Message) error {
+	if err := c.UnmarshalOptions.Unmarshal(data, m); err != nil {
+		return badJSON(err)
+	}
+	return nil
+}
