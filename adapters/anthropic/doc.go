@@ -14,6 +14,10 @@
 // think with a budget of tokens ("enabled"), newer ones with an effort
 // ("adaptive"). https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking
 //
+// Google Vertex AI serves Claude by the same API but for its address, which names the
+// model, and for the version, which stands in the body.
+// https://platform.claude.com/docs/en/build-with-claude/claude-on-vertex-ai
+//
 // Caching is asked for by markers: everything up to a marked block is kept, and
 // at most four blocks may be marked.
 // https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching

@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/llmd-dev/llmd/adapters"
@@ -54,7 +55,7 @@ func (*Adapter) Encode(call *adapters.Call) (*adapters.Request, error) {
 		return nil, err
 	}
 	return &adapters.Request{
-		Path:      path,
+		Path:      r.path(),
 		Header:    r.header(),
 		Body:      body.Text,
 		Large:     body.Large,
@@ -108,13 +109,25 @@ func (r *request) adjust(words string) {
 	r.effective.Adjustments = append(r.effective.Adjustments, words)
 }
 
+// onVertex: Google Vertex AI names the model in the address.
+func (r *request) onVertex() bool { return r.call.Model.Compat.MessagesDialect == "vertex" }
+
+func (r *request) path() string {
+	if r.onVertex() {
+		return "/models/" + url.PathEscape(r.call.Model.NameOnWire()) + ":streamRawPredict"
+	}
+	return path
+}
+
 // header holds all but credentials. The session's key keeps requests that share a
 // cache on one replica, so it goes out only where there is a cache.
 func (r *request) header() http.Header {
 	h := http.Header{}
 	h.Set("content-type", "application/json")
 	h.Set("accept", "text/event-stream")
-	h.Set("anthropic-version", version)
+	if !r.onVertex() {
+		h.Set("anthropic-version", version)
+	}
 	if len(r.betas) > 0 {
 		h.Set("anthropic-beta", strings.Join(r.betas, ","))
 	}
@@ -133,7 +146,11 @@ func (r *request) header() http.Header {
 func (r *request) body() (jsonwire.Body, error) {
 	var w jsonwire.Writer
 	w.BeginObject()
-	w.Member("model", r.call.Model.NameOnWire())
+	if r.onVertex() {
+		w.Member("anthropic_version", vertexVersion)
+	} else {
+		w.Member("model", r.call.Model.NameOnWire())
+	}
 	w.Key("max_tokens")
 	w.Int(int64(r.maxTokens))
 	w.Key("stream")

@@ -226,6 +226,11 @@ func TestOptions(t *testing.T) {
 			[]string{`"speed":"fast"`, "Anthropic-Beta: fast-mode-2026-02-01"},
 			nil, "",
 		},
+		"vertex": {
+			func(s *setup) { s.m.ID, s.m.Compat.MessagesDialect = "claude-x@20260101", "vertex" },
+			[]string{`{"anthropic_version":"vertex-2023-10-16","max_tokens":`, "/models/claude-x@20260101:streamRawPredict\n"},
+			[]string{`"model"`, "anthropic-version"}, "",
+		},
 		"standard":  {func(s *setup) { s.g.Config.ServiceTier = llmdv1.ServiceTier_SERVICE_TIER_STANDARD }, nil, []string{"speed", "tier", "beta"}, ""},
 		"fallbacks": {func(s *setup) { s.m.Compat.AllowedFallbackModels = []string{"b", "c"} }, []string{`"fallbacks":[{"model":"b"},{"model":"c"}]`, "server-side-fallback-2026-07-01"}, nil, ""},
 		"several betas": {func(s *setup) {
@@ -259,7 +264,7 @@ func TestOptions(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		all := string(r.Body)
+		all := r.Path + "\n" + string(r.Body)
 		for k := range r.Header {
 			all += "\n" + k + ": " + r.Header.Get(k)
 		}

@@ -15,6 +15,9 @@ const (
 	// version is the only one there is since 2023.
 	// https://docs.anthropic.com/en/api/versioning.
 	version = "2023-06-01"
+	// vertexVersion is what Google Vertex AI takes in its place, in the body.
+	// https://platform.claude.com/docs/en/build-with-claude/claude-on-vertex-ai.
+	vertexVersion = "vertex-2023-10-16"
 
 	thinkingFormat = "anthropic.thinking"
 	redactedFormat = "anthropic.redacted_thinking"

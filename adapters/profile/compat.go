@@ -101,6 +101,9 @@ type Compat struct {
 	AllowEmptySignature bool `yaml:"allow_empty_signature"`
 	// SupportsStrictTools: tools may carry "strict".
 	SupportsStrictTools bool `yaml:"supports_strict_tools"`
+	// MessagesDialect is "vertex" where the API is spoken as Google Vertex AI does:
+	// the model in the path, the version in the body; empty = as Anthropic does.
+	MessagesDialect string `yaml:"messages_dialect"`
 	// AllowedFallbackModels are sent as "fallbacks".
 	AllowedFallbackModels []string `yaml:"allowed_fallback_models"`
 

@@ -108,6 +108,8 @@ func flagWords(key string) []string {
 		return []string{"thinking_token_budget", "thinking_budget", "thinking_budget_tokens"}
 	case "cache_control_format":
 		return []string{"anthropic"}
+	case "messages_dialect":
+		return []string{"vertex"}
 	case "session_affinity_format":
 		return []string{"openai", "openai-nosession", "openrouter"}
 	case "prompt_cache_key_mode":

@@ -93,6 +93,9 @@ func configuration(api, base string, all []conversation) string {
 	}
 	for _, p := range providers {
 		fmt.Fprintf(&b, "  - id: %q\n    api: %q\n    base_url: %q\n    api_key: secret\n    allow_unlisted_models: true\n", p, apis[p], base)
+		if p == "google-vertex" && apis[p] == "anthropic-messages" {
+			b.WriteString("    compat: {messages_dialect: vertex}\n")
+		}
 		if len(models[p]) > 0 {
 			b.WriteString("    models:\n")
 		}

@@ -31,15 +31,6 @@ func toleratedByAnthropic() []tolerated {
 				return want, array(got.items[1:]...), got.items[0].get("text").text == "(see attached image)"
 			},
 		},
-		{
-			name: "anthropic.vertex", why: "on Vertex the model stands in the URL, and the version in the body; llmd has no such host yet",
-			apis: apis, at: []string{""},
-			only: func(r *recording) bool { return r.Provider == "google-vertex" },
-			mend: func(want, got *node) (*node, *node, bool) {
-				ok := want.get("model") == nil && want.get("anthropic_version") != nil && got.get("model") != nil
-				return want.with("anthropic_version", nil), got.with("model", nil), ok
-			},
-		},
 	}
 }
 

@@ -101,6 +101,11 @@ func (p *play) reproduce(t *testing.T, r *recording, how string, g *llmdv1.Gener
 		t.Errorf("%s: %v", how, err)
 		return false
 	}
+	// Claude at Vertex AI: the model stands in the address.
+	if named := "/publishers/anthropic/models/" + r.Model + ":streamRawPredict"; r.Provider == "google-vertex" && p.api == "anthropic-messages" &&
+		!strings.HasSuffix(got.GetRequest().GetUrl(), named) {
+		t.Errorf("%s: sent to %s, want it to end with %s", how, got.GetRequest().GetUrl(), named)
+	}
 	want, err := parse(r.request)
 	if err != nil {
 		t.Fatal(err)

@@ -59,7 +59,7 @@ func TestBuiltinProviders(t *testing.T) {
 	c := load(t, "", "CLOUDFLARE_ACCOUNT_ID", "acc", "CLOUDFLARE_GATEWAY_ID", "gw", "AZURE_OPENAI_RESOURCE_NAME", "res",
 		"AWS_REGION", "eu-west-1", "GOOGLE_CLOUD_PROJECT", "proj")
 	want := strings.Fields(`amazon-bedrock anthropic azure cerebras cloudflare-ai-gateway cloudflare-workers-ai deepseek faux fireworks
-		github-copilot github-models google google-vertex groq huggingface llamacpp lmstudio minimax mistral moonshotai nvidia ollama openai
+		github-copilot github-models google google-vertex google-vertex-anthropic groq huggingface llamacpp lmstudio minimax mistral moonshotai nvidia ollama openai
 		openrouter perplexity sglang together venice vercel-ai-gateway vllm xai zai`)
 	var got []string
 	for _, p := range c.Providers() {
@@ -92,7 +92,7 @@ func TestBuiltinModels(t *testing.T) {
 	}
 	for _, m := range c.Models("") {
 		if m.ContextWindow < 1 || m.MaxOutput < 1 || m.Source != "builtin" || m.BaseURL == "" && m.Provider != "azure" &&
-			m.Provider != "amazon-bedrock" && m.Provider != "google-vertex" && !strings.HasPrefix(m.Provider, "cloudflare") {
+			m.Provider != "amazon-bedrock" && !strings.HasPrefix(m.Provider, "google-vertex") && !strings.HasPrefix(m.Provider, "cloudflare") {
 			t.Errorf("%s is not whole: %+v", m.Name(), m)
 		}
 		if m.Pricing != nil && m.Pricing.GetOutputPicoUsdPerToken() < m.Pricing.GetInputPicoUsdPerToken()/4 {

@@ -108,7 +108,7 @@ func place(p *catalog.Provider, baseURL string) string {
 		return "the resource's: `https://NAME.openai.azure.com/openai/v1`"
 	case p.ID == "amazon-bedrock":
 		return "the region's: `https://bedrock-runtime.REGION.amazonaws.com`"
-	case p.ID == "google-vertex":
+	case p.ID == "google-vertex", p.ID == "google-vertex-anthropic":
 		return "the location's: `https://LOCATION-aiplatform.googleapis.com/v1/projects/PROJECT/...`"
 	}
 	return "`" + baseURL + "`"

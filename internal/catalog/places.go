@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/llmd-dev/llmd/adapters/profile"
 	"github.com/llmd-dev/llmd/internal/config"
 )
 
@@ -36,6 +37,11 @@ func (e *entry) places(p *Provider, env config.Env) (missing []string) {
 	}
 	switch p.API {
 	case apiAnthropic:
+		if e.onVertex() {
+			p.Project = cmp.Or(user.Project, first(env, "ANTHROPIC_VERTEX_PROJECT_ID"), project(env))
+			p.Location = cmp.Or(user.Location, first(env, "CLOUD_ML_REGION"), location(env))
+			return append(missing, p.vertex("anthropic")...)
+		}
 		// The API's path begins with /v1; people paste the URL with it.
 		p.BaseURL = strings.TrimSuffix(p.BaseURL, "/v1")
 	case apiMistral:
@@ -49,11 +55,27 @@ func (e *entry) places(p *Provider, env config.Env) (missing []string) {
 		p.Region = cmp.Or(user.Region, first(env, "AWS_REGION"), first(env, "AWS_DEFAULT_REGION"))
 		return append(missing, p.bedrock()...)
 	case apiVertex:
-		p.Project = cmp.Or(user.Project, first(env, "GOOGLE_CLOUD_PROJECT"), first(env, "GCLOUD_PROJECT"))
-		p.Location = cmp.Or(user.Location, first(env, "GOOGLE_CLOUD_LOCATION"), first(env, "GOOGLE_CLOUD_REGION"), "global")
-		return append(missing, p.vertex()...)
+		p.Project, p.Location = cmp.Or(user.Project, project(env)), cmp.Or(user.Location, location(env))
+		return append(missing, p.vertex("google")...)
 	}
 	return missing
+}
+
+// onVertex: the provider is Claude at Google Vertex AI.
+func (e *entry) onVertex() bool {
+	var c profile.Compat
+	part(e.builtin).Compat.Apply(&c)
+	part(e.user).Compat.Apply(&c)
+	return c.MessagesDialect == "vertex"
+}
+
+// project and location are the variables of Google's own tools.
+func project(env config.Env) string {
+	return cmp.Or(first(env, "GOOGLE_CLOUD_PROJECT"), first(env, "GCLOUD_PROJECT"))
+}
+
+func location(env config.Env) string {
+	return cmp.Or(first(env, "GOOGLE_CLOUD_LOCATION"), first(env, "GOOGLE_CLOUD_REGION"), "global")
 }
 
 // first is the value of a variable, empty if it is not set.
@@ -80,10 +102,10 @@ func (p *Provider) bedrock() (missing []string) {
 	return nil
 }
 
-// vertex makes the URL below which the models of a project are. The adapter
+// vertex makes the URL below which a publisher's models are in a project. The adapter
 // appends /models/ID:method, as it does for Gemini.
 // https://cloud.google.com/vertex-ai/generative-ai/docs/learn/locations
-func (p *Provider) vertex() (missing []string) {
+func (p *Provider) vertex(publisher string) (missing []string) {
 	if strings.Contains(p.BaseURL, "/publishers/") {
 		return nil // complete as it is
 	}
@@ -98,7 +120,7 @@ func (p *Provider) vertex() (missing []string) {
 	if u, err := url.Parse(host); err == nil && !strings.Contains(u.Path, "/v1") {
 		host += "/v1"
 	}
-	p.BaseURL = host + "/projects/" + url.PathEscape(p.Project) + "/locations/" + url.PathEscape(p.Location) + "/publishers/google"
+	p.BaseURL = host + "/projects/" + url.PathEscape(p.Project) + "/locations/" + url.PathEscape(p.Location) + "/publishers/" + publisher
 	return nil
 }
 
