@@ -3,6 +3,7 @@ package clients
 import (
 	"encoding/base64"
 	"encoding/json"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -34,6 +35,7 @@ func scenarios() []scenario {
 		{"deadline, partial kept", deadline},
 		{"error details and retry delay", errorDetails},
 		{"error after some text, partial kept", errorPartial},
+		{"no server there", noServer},
 		{"request of 10 MiB", bigRequest},
 		{"final message over 4 MiB, default limits", bigMessage},
 		{"Unix socket", unixSocket},
@@ -195,6 +197,24 @@ func errorPartial(t *testing.T, c *client) {
 	want(t, "stop reason", m.GetStopReason(), llmdv1.StopReason_STOP_REASON_ERROR)
 	want(t, "reason", m.GetError().GetReason(), "PROVIDER_OVERLOADED")
 	content(t, m, textBlock("This answer will not end well."))
+}
+
+// noServer: gRPC itself says so, without a reason and with words of the library.
+func noServer(t *testing.T, c *client) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	_ = l.Close()
+	r := c.runAt(t, address, "ask", "faux/echo", "Hello?")
+	want(t, "exit code", r.code, 1)
+	if !regexp.MustCompile(`(?mi)^error: \(UNAVAILABLE\): .*(refused|unavailable|connect)`).MatchString(r.err) {
+		t.Errorf("it says %q", r.err)
+	}
+	if len(r.said) != 1 {
+		t.Errorf("there is no answer to keep: %v", r.said)
+	}
 }
 
 func bigRequest(t *testing.T, c *client) {

@@ -39,7 +39,7 @@ A PROMPT of - is read from the standard input.
 ";
 
 /// Opens host:port or unix:/path, with TLS if ca is set.
-async fn connect(address: &str, ca: Option<&String>) -> Result<Channel> {
+fn connect(address: &str, ca: Option<&String>) -> Result<Channel> {
     let endpoint = match ca {
         None if address.starts_with("unix:") => Endpoint::from_shared(address.to_string())?,
         None => Endpoint::from_shared(format!("http://{address}"))?,
@@ -49,7 +49,7 @@ async fn connect(address: &str, ca: Option<&String>) -> Result<Channel> {
     // Events are small and may come faster than they are read. With tonic's own window
     // of 2 MiB, h2 takes a pile of them for an attack and closes the connection
     // (too_many_data_frames); with this one llmd waits, and merges what waits.
-    Ok(endpoint.initial_stream_window_size(64 * 1024).connect().await?)
+    Ok(endpoint.initial_stream_window_size(64 * 1024).connect_lazy())
 }
 
 async fn run(chat: &mut Chat, command: &str, args: &[String], image: Option<&String>) -> Result<()> {
@@ -93,7 +93,7 @@ async fn main() -> Result<ExitCode> {
         return Ok(ExitCode::from(2));
     }
     let address = flags.get("--addr").map_or("127.0.0.1:50051", String::as_str);
-    let channel = connect(address, flags.get("--ca")).await?;
+    let channel = connect(address, flags.get("--ca"))?;
     let deadline = flags.get("--deadline").map(|s| s.parse()).transpose()?.map(Duration::from_secs_f64);
     let client = InferenceServiceClient::new(channel);
     let mut chat = Chat { client, deadline, context: llmd::Context::default(), aborted: false };

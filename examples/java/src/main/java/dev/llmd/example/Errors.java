@@ -32,6 +32,7 @@ final class Errors {
       reason = "";
     }
     Status status = failed.getStatus();
-    return reason + "(" + status.getCode() + "): " + status.getDescription() + retry;
+    String cause = status.getCause() == null ? "" : ": " + status.getCause().getMessage(); // as of a lost connection
+    return reason + "(" + status.getCode() + "): " + status.getDescription() + cause + retry;
   }
 }
