@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -47,9 +48,22 @@ type lab struct {
 	tcp, unix string
 	// web is host:port of the web's listener, webSocket the path of its socket.
 	web, webSocket string
+	// admin is the URL of the admin pages; empty = there are none.
+	admin string
+
+	// stop ends it and waits until it has.
+	stop func()
 }
 
 func noEnv(string) (string, bool) { return "", false }
+
+// otelEnv has what the test sets of OpenTelemetry's variables, and no others.
+func otelEnv(name string) (string, bool) {
+	if !strings.HasPrefix(name, "OTEL_") {
+		return "", false
+	}
+	return os.LookupEnv(name)
+}
 
 // start serves a configuration until the test ends.
 func start(t *testing.T, text string) *lab {
@@ -60,8 +74,14 @@ func start(t *testing.T, text string) *lab {
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, text)
 	}
-	if l.app, err = server.New(file, noEnv, "test", l.log); err != nil {
+	if l.app, err = server.New(file, otelEnv, "test", l.log); err != nil {
 		t.Fatal(err)
+	}
+	if file.Server.Admin.On() {
+		if l.app.Admin, err = server.Listen(t.Context(), file.Server.Admin.Listen); err != nil {
+			t.Fatal(err)
+		}
+		l.admin = "http://" + l.app.Admin.Addr().String()
 	}
 	listeners, err := server.ListenAll(t.Context(), file.Server.Addresses())
 	if err != nil {
@@ -85,11 +105,14 @@ func start(t *testing.T, text string) *lab {
 	ctx, stop := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- l.app.Serve(ctx, listeners, ctx.Done()) }()
-	t.Cleanup(func() {
+	l.stop = sync.OnceFunc(func() {
 		stop()
 		if err := <-served; err != nil {
 			t.Errorf("serve: %v", err)
 		}
+	})
+	t.Cleanup(func() {
+		l.stop()
 		for _, word := range []string{aliceToken, bobToken, harness.Canary, "panicked"} {
 			if strings.Contains(l.log.String(), word) {
 				t.Errorf("llmd's log holds %q", word)

@@ -94,7 +94,8 @@ func TestNothingLeaks(t *testing.T) {
 		models = append(models, "faux/error#"+word)
 	}
 	models = append(models, "faux/echo", "faux/agent", words+"/"+words, "faux/"+words, words)
-	l := start(t, guarded(t, a, "  log_level: debug\n  caller_keys: {allow: true}\nproviders:\n"+providers.String()))
+	exported := receiver(t)
+	l := start(t, guarded(t, a, "  log_level: debug\n  admin: {listen: 'tcp://127.0.0.1:0', pprof: true, channelz: true}\n  telemetry: {gen_ai: both, callers: true}\n  caller_keys: {allow: true}\nproviders:\n"+providers.String()))
 	conn := dial(t, l.tcp, a.trusts())
 	w := &watch{t: t, llmd: llmdv1.NewInferenceServiceClient(conn), models: llmdv1.NewModelServiceClient(conn), reasons: map[string]int{}}
 	for _, name := range models {
@@ -110,6 +111,18 @@ func TestNothingLeaks(t *testing.T) {
 		w.all("refused", "faux/echo", words, token)
 	}
 	log := l.log.String()
+	for _, page := range []string{"/", "/healthz", "/readyz", "/metrics", "/loglevel", "/config", "/channelz", "/debug/pprof/goroutine?debug=2"} {
+		text := adminPage(t, l.admin+page)
+		clean(t, "the page "+page, text)
+		if page == "/metrics" && strings.Count(text, "\nllmd_upstream_attempts_total{") < 20 {
+			t.Errorf("the metrics have little to tell:\n%s", text)
+		}
+	}
+	l.stop()
+	clean(t, "what is exported", exported.String())
+	if n := exported.Len(); n < 100_000 {
+		t.Errorf("only %d bytes are exported", n)
+	}
 	for _, bad := range []string{hostKey, callerKey, aliceToken, bobToken, words, answers, harness.Canary, digest(aliceToken)} {
 		if i := strings.Index(log, bad); i >= 0 {
 			t.Errorf("the log holds %q: %s", bad, log[max(0, i-300):min(len(log), i+100)])
