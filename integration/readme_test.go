@@ -3,6 +3,7 @@ package integration
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -32,25 +33,12 @@ func TestReadmeGrpcurl(t *testing.T) {
 	if len(blocks) < 5 {
 		t.Fatalf("the README has %d blocks for grpcurl", len(blocks))
 	}
-	shell := &readmeShell{dir: t.TempDir(), address: serveReadme(t)}
+	shell := &readmeShell{dir: t.TempDir(), here: strings.NewReplacer(readmeAddress, serveReadme(t))}
 	// The README says grpcurl; here it is the one that was found.
 	if err := os.Symlink(program, filepath.Join(shell.dir, "grpcurl")); err != nil {
 		t.Fatal(err)
 	}
-	var finish []func() // for what runs beside the others
-	for _, b := range blocks {
-		for _, c := range b.commands {
-			if b.background {
-				finish = append(finish, shell.begin(t, c))
-				continue
-			}
-			out, err := shell.run(t.Context(), c.line, nil)
-			checkReadme(t, c, out, err)
-		}
-	}
-	for _, f := range finish {
-		f()
-	}
+	shell.typeIn(t, blocks)
 }
 
 // grpcurl finds the program. CI must have it.
@@ -112,6 +100,8 @@ type readmeBlock struct {
 	commands []readmeCommand
 	// background: the command runs until a later one ends it.
 	background bool
+	// fails: the commands end with an error.
+	fails bool
 }
 
 // readmeCommand is one command and what the README shows of its output.
@@ -123,10 +113,10 @@ type readmeCommand struct {
 // readmeBlocks finds the blocks that are marked for grpcurl.
 func readmeBlocks(text string) []readmeBlock {
 	var blocks []readmeBlock
-	marked := regexp.MustCompile("(?s)<!-- grpcurl(: runs[^>]*)? -->\n```console\n(.*?)```\n")
+	marked := regexp.MustCompile("(?s)<!-- (?:grpcurl|curl)(: runs[^>]*)?(: fails)? -->\n```console\n(.*?)```\n")
 	for _, m := range marked.FindAllStringSubmatch(text, -1) {
-		b := readmeBlock{background: m[1] != ""}
-		lines := strings.Split(strings.TrimSuffix(m[2], "\n"), "\n")
+		b := readmeBlock{background: m[1] != "", fails: m[2] != ""}
+		lines := strings.Split(strings.TrimSuffix(m[3], "\n"), "\n")
 		for i := 0; i < len(lines); i++ {
 			line, isCommand := strings.CutPrefix(lines[i], "$ ")
 			if !isCommand {
@@ -147,14 +137,45 @@ func readmeBlocks(text string) []readmeBlock {
 }
 
 // readmeShell runs commands as a reader would.
-type readmeShell struct{ dir, address string }
+type readmeShell struct {
+	// dir has the program.
+	dir string
+	// here puts what is here in the place of what the page says.
+	here *strings.Replacer
+	env  []string
+}
+
+// typeIn runs all blocks and checks what they say.
+func (s *readmeShell) typeIn(t *testing.T, blocks []readmeBlock) {
+	t.Helper()
+	var finish []func() // for what runs beside the others
+	for _, b := range blocks {
+		for _, c := range b.commands {
+			if b.background {
+				finish = append(finish, s.begin(t, c))
+				continue
+			}
+			out, err := s.run(t.Context(), c.line, nil)
+			if b.fails {
+				if _, ok := errors.AsType[*exec.ExitError](err); !ok {
+					t.Errorf("%s: it should fail: %v", c.line, err)
+				}
+				err = nil
+			}
+			checkReadme(t, c, out, err)
+		}
+	}
+	for _, f := range finish {
+		f()
+	}
+}
 
 // run runs one command to its end; its output also goes to also.
 func (s *readmeShell) run(ctx context.Context, line string, also io.Writer) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "sh", "-c", strings.ReplaceAll(line, readmeAddress, s.address))
-	cmd.Env = append(os.Environ(), "PATH="+s.dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	cmd := exec.CommandContext(ctx, "sh", "-c", s.here.Replace(line))
+	cmd.Env = append(append(os.Environ(), s.env...), "PATH="+s.dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 	var out bytes.Buffer
 	cmd.Stdout = &out
 	if also != nil {

@@ -192,7 +192,7 @@ func TestPagesShowTheExamples(t *testing.T) {
 
 // TestLinks: what the pages point at in this repository is there.
 func TestLinks(t *testing.T) {
-	for _, page := range []string{"README.md", "docs/configuration.md", "docs/errors.md", "docs/events.md", "docs/handoff.md", "docs/options.md", "docs/providers.md", "docs/clients.md", "docs/security.md", "SECURITY.md", "CONTRIBUTING.md"} {
+	for _, page := range []string{"README.md", "docs/configuration.md", "docs/errors.md", "docs/events.md", "docs/handoff.md", "docs/options.md", "docs/providers.md", "docs/clients.md", "docs/security.md", "docs/grpcurl.md", "SECURITY.md", "CONTRIBUTING.md"} {
 		for _, link := range regexp.MustCompile(`\]\(([^)#:]+)\)`).FindAllStringSubmatch(readPage(t, page), -1) {
 			if _, err := os.Stat(filepath.Join(root, filepath.Dir(page), link[1])); err != nil {
 				t.Errorf("%s: %v", page, err)
