@@ -115,6 +115,8 @@ type Constraints struct {
 	// AnswerAfterThinking: thinking must not be the last of an answer.
 	// AnswerBesideThinking: nor all of it.
 	AnswerAfterThinking, AnswerBesideThinking bool
+	// JoinsTexts: the texts of an answer are sent as one, with nothing between them.
+	JoinsTexts bool
 	// CallSignature, if set, must stand on the first function call of an answer
 	// that has no signature of its issuer (Gemini 3 and later).
 	CallSignature *llmdv1.Signature

@@ -3,6 +3,8 @@ package transform
 import (
 	"bytes"
 	"slices"
+	"strings"
+	"unicode"
 
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
@@ -84,12 +86,32 @@ func (h *handoff) cleanAnswer(t *turn) {
 	content := t.assistant().GetContent()
 	a := answer{handoff: h, turn: t, own: h.fromTarget(t.assistant())}
 	e := edit[*llmdv1.AssistantContent]{in: content}
+	var before *llmdv1.AssistantContent
+	thought := false // the block before is thinking that became text
 	for k, b := range content {
-		if clean := a.clean(k, b); clean != nil {
-			e.put(k, clean)
+		clean := a.clean(k, b)
+		if clean == nil {
+			continue
 		}
+		spoken := b.GetThinking() != nil && clean.GetText() != nil
+		if h.Constraints.JoinsTexts && before.GetText() != nil && clean.GetText() != nil {
+			setApart(before.GetText(), clean.GetText(), thought, spoken)
+		}
+		e.put(k, clean)
+		before, thought = clean, spoken
 	}
 	e.done(t, t.setAssistant)
+}
+
+// setApart puts a blank line between two texts that would be read as one, if one of
+// them was thinking. Only such a text is the hand-off's own and may be changed.
+func setApart(a, b *llmdv1.TextContent, ownA, ownB bool) {
+	switch {
+	case ownA:
+		a.Text = strings.TrimRightFunc(a.GetText(), unicode.IsSpace) + "\n\n"
+	case ownB:
+		b.Text = "\n\n" + strings.TrimLeftFunc(b.GetText(), unicode.IsSpace)
+	}
 }
 
 // answer is one answer while its blocks are cleaned.

@@ -358,6 +358,12 @@ func blockExamples() []example {
 			changes: changes(change(1, 0, rewritten, "tool_call.arguments_mended")),
 		},
 		{
+			name: "thinking beside texts that are joined", to: chat, limit: func(c *adapters.Constraints) { c.JoinsTexts = true },
+			in:      conversation(ask, answer(claude, thinking("Hm. ", nil), text("a"), text("b"), thinking(" Oh.", nil), thinking("So.", nil), text("c")), next),
+			want:    conversation(ask, answer(claude, text("Hm.\n\n"), text("a"), text("b"), text("\n\nOh.\n\n"), text("So.\n\n"), text("c")), next),
+			changes: changes(change(1, 0, downgraded, "thinking.foreign"), change(1, 3, downgraded, "thinking.foreign"), change(1, 4, downgraded, "thinking.foreign")),
+		},
+		{
 			name: "a name that the API refuses, and its result", to: chat, limit: named(adapters.NameRule{MaxLen: 8}),
 			in: conversation(ask, answer(gpt, called("a", "old.tool:1"), called("b", "fine"), called("c", "")),
 				returnsOf("a", "old.tool:1"), returnsOf("b", "own"), returnsOf("c", "")),

@@ -49,6 +49,7 @@ func (*Adapter) Constraints(m *profile.Model) adapters.Constraints {
 		UnsignedThinking:  m.Compat.RequiresThinkingAsText,
 		// A message needs content or calls; thinking stands beside them.
 		AnswerBesideThinking: !m.Compat.RequiresThinkingAsText,
+		JoinsTexts:           true,
 	}
 	if m.Compat.SupportsDeveloperRole {
 		// The developer role is OpenAI's own, and so is the limit on ids. Other
