@@ -107,6 +107,8 @@ var importTable = []importRule{
 		others: []string{anything},
 	},
 	{pattern: "service/responses", own: []string{genPkg, "adapters/profile"}, others: []string{anything}},
+	{pattern: "service/responses/redisstore", own: []string{genPkg, "service/responses", "accumulate"}, others: []string{anything}},
+	{pattern: "service/responses/storetest", own: []string{genPkg, "service/responses"}, others: []string{anything}},
 	{
 		pattern: "service",
 		own:     []string{genPkg, "adapters", "adapters/*", "transform", "service/*", "internal/*", "toolcheck"},
@@ -129,7 +131,7 @@ var importTable = []importRule{
 	{pattern: "internal/web", own: nil, others: []string{anything}},
 
 	// Puts everything together, for the command and for the tests.
-	{pattern: "internal/server", own: []string{genPkg, "service", "interceptors", "internal/*"}, others: []string{anything}},
+	{pattern: "internal/server", own: []string{genPkg, "service", "service/responses", "service/responses/redisstore", "interceptors", "internal/*"}, others: []string{anything}},
 
 	{
 		pattern: "cmd/*",

@@ -2,6 +2,10 @@ package main
 
 import (
 	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"strconv"
 	"text/tabwriter"
@@ -9,6 +13,8 @@ import (
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 	"github.com/llmd-dev/llmd/internal/catalog"
 	"github.com/llmd-dev/llmd/internal/config"
+	"github.com/llmd-dev/llmd/internal/server"
+	"github.com/llmd-dev/llmd/service/responses"
 )
 
 const apiFaux = "faux"
@@ -35,7 +41,10 @@ func (c *checkCmd) Run(s *session) error {
 	} else {
 		err = printProviders(s.stdout, models, c.Live)
 	}
-	if err != nil || !c.Live {
+	if err != nil {
+		return err
+	}
+	if err := c.store(s, file); err != nil || !c.Live {
 		return err
 	}
 	conn, closeAll, err := s.reachFile(file)
@@ -45,6 +54,38 @@ func (c *checkCmd) Run(s *session) error {
 	defer closeAll()
 	l := liveCheck{session: s, client: llmdv1.NewInferenceServiceClient(conn), models: models, file: file, json: c.JSON}
 	return l.run()
+}
+
+// store says whether the store of shared responses can be used, if there is one.
+func (c *checkCmd) store(s *session, file *config.File) error {
+	what, err := server.CheckStore(context.Background(), file)
+	if what == "" {
+		return err
+	}
+	problem := ""
+	if err != nil {
+		problem = err.Error()
+		if failed, ok := errors.AsType[*responses.UnavailableError](err); ok {
+			problem = failed.Kind
+		}
+	}
+	if c.JSON {
+		line, merr := json.Marshal(struct {
+			Store     string `json:"responsesStore"`
+			Reachable bool   `json:"reachable"`
+			Problem   string `json:"problem,omitempty"`
+		}{what, err == nil, problem})
+		put(s.stdout, "%s\n", line)
+		if merr != nil {
+			return merr
+		}
+	} else {
+		put(s.stdout, "\nshared responses: %s: %s\n", what, cmp.Or(problem, "can be used"))
+	}
+	if err != nil {
+		return fmt.Errorf("the store of shared responses cannot be used: %s", problem)
+	}
+	return nil
 }
 
 func printProvidersJSON(out io.Writer, models *catalog.Catalog) error {

@@ -84,10 +84,14 @@ func New(file *config.File, env config.Env, version string, logTo io.Writer) (*A
 	if err := a.startTelemetry(version); err != nil {
 		return nil, err
 	}
+	store, err := sharedStore(file, a.log)
+	if err != nil {
+		return nil, err
+	}
 	a.service = service.New(a.models.Load, a.client, service.Options{
 		Instance: file.Server.Instance, CallerKeys: file.Server.CallerKeys.Allow, NoStore: !file.Server.PartialStore, Log: a.log,
-		MaxDetached: file.Server.Responses.MaxDetached,
-		Images:      images, Principal: principal.Name, Telemetry: a.telemetry,
+		MaxDetached: file.Server.Responses.MaxDetached, Store: store,
+		Images: images, Principal: principal.Name, Telemetry: a.telemetry,
 	})
 	a.gate = interceptors.NewGate(file.Server, a.telemetry)
 	var certs *certificates
@@ -102,6 +106,7 @@ func New(file *config.File, env config.Env, version string, logTo io.Writer) (*A
 		return nil, err
 	}
 	a.telemetry.Watch(func() []telemetry.Reading { return a.readings(certs) })
+	a.telemetry.Watch(storeReadings(store))
 	return a, nil
 }
 

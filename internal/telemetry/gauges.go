@@ -37,6 +37,25 @@ func Stored(bytes, responses int64) []Reading {
 	return []Reading{{name: nameStoreBytes, value: bytes}, {name: nameStoreCount, value: responses}}
 }
 
+// SharedStore is the state of the store of shared responses.
+type SharedStore struct {
+	Available                                bool
+	Bytes, Buffered, Failures, Dropped, Lost int64
+}
+
+// Shared are the readings of the store of shared responses.
+func Shared(s SharedStore) []Reading {
+	up := Reading{name: nameSharedUp}
+	if s.Available {
+		up.value = 1
+	}
+	return []Reading{
+		up,
+		{name: nameSharedBytes, value: s.Bytes}, {name: nameSharedBuffered, value: s.Buffered}, {name: nameSharedFailures, value: s.Failures},
+		{name: nameSharedDropped, value: s.Dropped}, {name: nameSharedLost, value: s.Lost},
+	}
+}
+
 // Loaded is when the configuration in force was loaded, in Unix seconds.
 func Loaded(at int64) Reading { return Reading{name: nameLoaded, value: at} }
 

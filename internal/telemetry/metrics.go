@@ -42,6 +42,12 @@ const (
 	nameLimitMax        = "llmd.limit.max"
 	nameStoreBytes      = "llmd.partial_store.bytes"
 	nameStoreCount      = "llmd.partial_store.responses"
+	nameSharedUp        = "llmd.shared_store.available"
+	nameSharedBytes     = "llmd.shared_store.bytes"
+	nameSharedBuffered  = "llmd.shared_store.buffered_bytes"
+	nameSharedFailures  = "llmd.shared_store.failures"
+	nameSharedDropped   = "llmd.shared_store.dropped"
+	nameSharedLost      = "llmd.shared_store.lost_responses"
 	nameImages          = "llmd.images.fetched"
 	nameReloads         = "llmd.config.reloads"
 	nameLoaded          = "llmd.config.loaded_time"
@@ -103,6 +109,12 @@ func Metrics() []Metric {
 		{Name: nameLimitMax, Kind: kindGauge, Unit: "{amount}", Labels: []string{attrLimit}, Doc: "The limit in force; absent where there is none."},
 		{Name: nameStoreBytes, Kind: kindGauge, Unit: "By", Doc: "Size of the ended responses that are kept for GetResponse and for a repeated request_id."},
 		{Name: nameStoreCount, Kind: kindGauge, Unit: "{response}", Doc: "How many these are."},
+		{Name: nameSharedUp, Kind: kindGauge, Unit: "{state}", Doc: "1 if Redis, the store of shared responses, could be read and written the last time, else 0; absent where responses are kept in memory, as are the next five."},
+		{Name: nameSharedBytes, Kind: kindGauge, Unit: "By", Doc: "Size of what this llmd has in Redis of its responses, as far as it can tell."},
+		{Name: nameSharedBuffered, Kind: kindGauge, Unit: "By", Doc: "Size of the events that wait to be written to Redis."},
+		{Name: nameSharedFailures, Kind: kindGauge, Unit: "{failure}", Doc: "Round trips to Redis that failed, since the start."},
+		{Name: nameSharedDropped, Kind: kindGauge, Unit: "{drop}", Doc: "Times, since the start, that the events of a response had to give way to a snapshot, or were lost, because Redis did not take them."},
+		{Name: nameSharedLost, Kind: kindGauge, Unit: "{response}", Doc: "Responses, since the start, that this llmd ended because the llmd that made them was gone."},
 		{Name: nameImages, Kind: kindCounter, Unit: "{image}", Labels: []string{attrResult}, Doc: "Images that were to be downloaded: ok, refused, or given up by the caller (cancelled)."},
 		{Name: nameReloads, Kind: kindCounter, Unit: "{reload}", Labels: []string{attrResult}, Doc: "Reloads of the configuration: ok or failed."},
 		{Name: nameLoaded, Kind: kindGauge, Unit: unitSeconds, Doc: "When the configuration in force was loaded, in Unix time."},

@@ -103,7 +103,7 @@ type Live interface {
 type Feed interface {
 	// Take returns the next events, of about most bytes.
 	Take(most int) (events []*llmdv1.StreamResponse, more bool)
-	// Waiting is about how many bytes have not been taken.
+	// Waiting is about how many bytes have not been taken. Any goroutine may ask.
 	Waiting() int
 	// Skip takes all that waits at once: it returns started and what stands for
 	// everything until now, a numbered snapshot or the terminal event. Both are nil

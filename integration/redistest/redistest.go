@@ -1,0 +1,103 @@
+// Package redistest runs a real Redis, or Valkey, for tests.
+package redistest
+
+import (
+	"bytes"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Binary is the server that is found: $LLMD_REDIS, redis-server or valkey-server.
+// Where there is none the test is skipped, in CI it fails.
+func Binary(t testing.TB) string {
+	t.Helper()
+	for _, name := range []string{os.Getenv("LLMD_REDIS"), "redis-server", "valkey-server"} {
+		if path, err := exec.LookPath(name); name != "" && err == nil {
+			return path
+		}
+	}
+	const how = "no redis-server or valkey-server in PATH: apt-get install redis-server, or name one by LLMD_REDIS"
+	if os.Getenv("CI") == "true" {
+		t.Fatal(how)
+	}
+	t.Skip(how)
+	return ""
+}
+
+// Server is a Redis that runs until the test ends.
+type Server struct {
+	// Addr is host:port.
+	Addr string
+
+	t    testing.TB
+	args []string
+	cmd  *exec.Cmd
+	log  bytes.Buffer
+}
+
+// Start starts one on a loopback port, without persistence. args are more of its
+// command line.
+func Start(t testing.TB, args ...string) *Server {
+	t.Helper()
+	binary := Binary(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{Addr: l.Addr().String(), t: t}
+	_ = l.Close()
+	_, port, _ := net.SplitHostPort(s.Addr)
+	dir := t.TempDir()
+	s.args = append([]string{
+		binary, "--bind", "127.0.0.1", "--port", port, "--save", "", "--appendonly", "no", "--dir", dir,
+		"--pidfile", filepath.Join(dir, "pid"), "--daemonize", "no",
+	}, args...)
+	s.Run()
+	t.Cleanup(s.Kill)
+	return s
+}
+
+// Run starts it again, empty.
+func (s *Server) Run() {
+	s.t.Helper()
+	s.cmd = exec.Command(s.args[0], s.args[1:]...) //nolint:gosec,noctx // of the tests' own making; it is killed
+	s.cmd.Stdout, s.cmd.Stderr = &s.log, &s.log
+	if err := s.cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	for range 500 {
+		if c, err := net.DialTimeout("tcp", s.Addr, time.Second); err == nil {
+			_ = c.Close()
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	s.t.Fatalf("redis does not listen:\n%s", s.log.String())
+}
+
+// Kill ends it at once.
+func (s *Server) Kill() {
+	if s.cmd.ProcessState == nil {
+		_ = s.cmd.Process.Kill()
+		_ = s.cmd.Wait()
+	}
+}
+
+// Freeze stops it from answering, Thaw lets it go on.
+func (s *Server) Freeze() { _ = s.cmd.Process.Signal(syscall.SIGSTOP) }
+
+// Thaw undoes Freeze.
+func (s *Server) Thaw() { _ = s.cmd.Process.Signal(syscall.SIGCONT) }
+
+// Port is the number of its port.
+func (s *Server) Port() int {
+	_, port, _ := net.SplitHostPort(s.Addr)
+	n, _ := strconv.Atoi(port)
+	return n
+}

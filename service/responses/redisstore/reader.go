@@ -1,0 +1,204 @@
+package redisstore
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+	"github.com/llmd-dev/llmd/service/responses"
+)
+
+const (
+	// maxAsked is how many questions go into one round trip; asking is how long more of
+	// them are waited for.
+	maxAsked = 256
+	asking   = time.Millisecond
+	// readEntries is how many entries one question gets.
+	readEntries = 64
+)
+
+// ask is a question for the entries of one response behind a number, and its state.
+type ask struct {
+	id    string
+	after int32
+	reply chan answer // of size 1
+}
+
+type answer struct {
+	entries []redis.XMessage
+	state   state
+	err     error
+}
+
+// state is the hash of a response.
+type state struct {
+	token, state, info, extra string
+	next                      int32
+}
+
+// stateOf reads HMGET t s i x n. It is empty if there is no such response.
+func stateOf(fields []any) (s state) {
+	for i, to := range []*string{&s.token, &s.state, &s.info, &s.extra} {
+		if i < len(fields) {
+			*to, _ = fields[i].(string)
+		}
+	}
+	if len(fields) == 5 {
+		text, _ := fields[4].(string)
+		n, _ := strconv.ParseInt(text, 10, 32)
+		s.next = int32(n)
+	}
+	return s
+}
+
+func (s *Store) getState(ctx context.Context, p redis.Pipeliner, id string) *redis.SliceCmd {
+	return p.HMGet(ctx, s.names.hash(id), "t", "s", "i", "x", "n")
+}
+
+// readLoop answers questions, those of all who follow something in one round trip.
+func (s *Store) readLoop(ctx context.Context) {
+	for {
+		var asked []*ask
+		select {
+		case a := <-s.asks:
+			asked = append(asked, a)
+		case <-ctx.Done():
+			return
+		}
+		more := time.NewTimer(asking)
+		for open := true; open && len(asked) < maxAsked; {
+			select {
+			case a := <-s.asks:
+				asked = append(asked, a)
+			case <-more.C:
+				open = false
+			}
+		}
+		more.Stop()
+		s.answer(ctx, asked)
+	}
+}
+
+func (s *Store) answer(ctx context.Context, asked []*ask) {
+	entries, states := make([]*redis.XMessageSliceCmd, len(asked)), make([]*redis.SliceCmd, len(asked))
+	err := s.run(ctx, s.reading, func(ctx context.Context, p redis.Pipeliner) {
+		for i, a := range asked {
+			entries[i] = p.XRangeN(ctx, s.names.stream(a.id), entryFrom(a.after), "+", readEntries)
+			states[i] = s.getState(ctx, p, a.id)
+		}
+	})
+	for i, a := range asked {
+		if err != nil {
+			a.reply <- answer{err: err}
+			continue
+		}
+		a.reply <- answer{entries: entries[i].Val(), state: stateOf(states[i].Val())}
+	}
+}
+
+// entryFrom is the least id of an entry with events behind a number.
+func entryFrom(after int32) string { return strconv.Itoa(int(after)+2) + "-0" }
+
+// read asks one question.
+func (s *Store) read(ctx context.Context, id string, after int32) (answer, error) {
+	a := &ask{id: id, after: after, reply: make(chan answer, 1)}
+	select {
+	case s.asks <- a:
+	case <-ctx.Done():
+		return answer{}, ctx.Err()
+	}
+	select {
+	case out := <-a.reply:
+		return out, out.err
+	case <-ctx.Done():
+		return answer{}, ctx.Err()
+	}
+}
+
+// entry is an entry of a stream, decrypted. checkpoint: it stands for all before.
+type entry struct {
+	events     []*llmdv1.StreamResponse
+	checkpoint bool
+}
+
+// openEntry decrypts an entry and leaves out what is not behind a number; of a
+// checkpoint everything is kept.
+func openEntry(b *box, m *redis.XMessage, after int32) (entry, error) {
+	kind, text := "b", ""
+	for k, v := range m.Values {
+		kind = k
+		text, _ = v.(string)
+	}
+	number, _, _ := strings.Cut(m.ID, "-")
+	next, err := strconv.ParseInt(number, 10, 32)
+	if err != nil {
+		return entry{}, errCipher
+	}
+	plain, err := b.open(place(kind, int32(next)), text)
+	if err != nil {
+		return entry{}, err
+	}
+	e := entry{checkpoint: kind == "c"}
+	if e.checkpoint {
+		after = -1
+	}
+	e.events, err = responses.ReadEvents(plain, after)
+	return e, err
+}
+
+// remote is a response as Redis has it.
+type remote struct {
+	store *Store
+	id    string
+	box   *box
+	state state
+	info  info
+}
+
+// find reads a response of an owner by its id.
+func (s *Store) find(ctx context.Context, owner, responseID string) (*remote, error) {
+	r := &remote{store: s, id: digest(owner, responseID)}
+	r.box = newBox(s.options.Keys, r.id)
+	var fields *redis.SliceCmd
+	err := s.run(ctx, s.reading, func(ctx context.Context, p redis.Pipeliner) { fields = s.getState(ctx, p, r.id) })
+	if err != nil {
+		return nil, err
+	}
+	if r.state = stateOf(fields.Val()); r.state.token == "" {
+		return nil, responses.ErrNotFound
+	}
+	text, err := r.box.open("info", r.state.info)
+	if err != nil {
+		s.log.Warn("a shared response cannot be read", "response_id", responseID, "error", err)
+		return nil, responses.ErrNotFound // written with a key that is not known here
+	}
+	if err := json.Unmarshal(text, &r.info); err != nil || r.info.Owner != owner || r.info.ResponseID != responseID {
+		return nil, responses.ErrNotFound
+	}
+	return r, nil
+}
+
+// lookUp finds a response of a key.
+func (s *Store) lookUp(ctx context.Context, k responses.Key) (*remote, error) {
+	id := k.ResponseID
+	if id == "" {
+		var value *redis.StringCmd
+		err := s.run(ctx, s.reading, func(ctx context.Context, p redis.Pipeliner) {
+			value = p.Get(ctx, s.names.request(digest(k.Owner, k.RequestID)))
+		})
+		if err != nil {
+			return nil, err
+		}
+		v := value.Val()
+		if v == "" || v[0] != 'R' {
+			return nil, responses.ErrNotFound
+		}
+		id, _, _ = strings.Cut(v[1:], "\n")
+	}
+	return s.find(ctx, k.Owner, id)
+}
