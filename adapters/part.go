@@ -84,80 +84,104 @@ func (s *Sink) Reset() {
 	s.Parts = s.Parts[:0]
 }
 
-func (s *Sink) add(p Part) { s.Parts = append(s.Parts, p) }
+// add appends a part, to be filled in place: a part is large, and copies of it made the
+// stacks of decoders twice as deep.
+func (s *Sink) add(kind PartKind, block int) *Part {
+	n := len(s.Parts)
+	if n < cap(s.Parts) {
+		s.Parts = s.Parts[:n+1]
+		s.Parts[n] = Part{}
+	} else {
+		s.Parts = append(s.Parts, Part{})
+	}
+	p := &s.Parts[n]
+	p.Kind, p.Block = kind, block
+	return p
+}
 
 // Text appends to a text block. Empty text opens the block all the same.
 func (s *Sink) Text(block int, text string) {
-	s.add(Part{Kind: PartText, Block: block, Text: text})
+	s.add(PartText, block).Text = text
 }
 
 // Thinking appends to a thinking block. Empty text opens the block all the same.
 func (s *Sink) Thinking(block int, text string) {
-	s.add(Part{Kind: PartThinking, Block: block, Text: text})
+	s.add(PartThinking, block).Text = text
 }
 
 // Redacted opens a redacted thinking block.
-func (s *Sink) Redacted(block int) { s.add(Part{Kind: PartRedacted, Block: block}) }
+func (s *Sink) Redacted(block int) { s.add(PartRedacted, block) }
 
 // ToolCall opens a tool call.
 func (s *Sink) ToolCall(block int, id, name, namespace string) {
-	s.add(Part{Kind: PartToolCall, Block: block, ID: id, Name: name, Namespace: namespace})
+	p := s.add(PartToolCall, block)
+	p.ID, p.Name, p.Namespace = id, name, namespace
 }
 
 // Arguments appends to a tool call's arguments.
 func (s *Sink) Arguments(block int, fragment string) {
-	s.add(Part{Kind: PartArguments, Block: block, Text: fragment})
+	s.add(PartArguments, block).Text = fragment
 }
 
 // FinalText gives the whole text of an open block that the provider sent anew.
 func (s *Sink) FinalText(block int, text string) {
-	s.add(Part{Kind: PartFinalText, Block: block, Text: text})
+	s.add(PartFinalText, block).Text = text
 }
 
 // FinalArguments gives the whole arguments that the provider sent anew.
 func (s *Sink) FinalArguments(block int, arguments string) {
-	s.add(Part{Kind: PartFinalArguments, Block: block, Text: arguments})
+	s.add(PartFinalArguments, block).Text = arguments
 }
 
 // Signature sets a block's signature.
 func (s *Sink) Signature(block int, format string, data []byte) {
-	s.add(Part{Kind: PartSignature, Block: block, Format: format, Data: data})
+	p := s.add(PartSignature, block)
+	p.Format, p.Data = format, data
 }
 
 // End ends a block.
-func (s *Sink) End(block int) { s.add(Part{Kind: PartEnd, Block: block}) }
+func (s *Sink) End(block int) { s.add(PartEnd, block) }
 
 // ProviderContent is a whole block that has no type of its own. raw must not
 // alias the frame.
 func (s *Sink) ProviderContent(block int, kind string, raw []byte) {
-	s.add(Part{Kind: PartProviderContent, Block: block, Name: kind, Data: raw})
+	p := s.add(PartProviderContent, block)
+	p.Name, p.Data = kind, raw
 }
 
 // IDs tells the provider's response id and the model it names.
 func (s *Sink) IDs(responseID, model string) {
-	s.add(Part{Kind: PartIDs, ID: responseID, Name: model})
+	p := s.add(PartIDs, 0)
+	p.ID, p.Name = responseID, model
 }
 
 // Usage tells cumulative usage.
-func (s *Sink) Usage(u *llmdv1.Usage) { s.add(Part{Kind: PartUsage, Usage: u}) }
+func (s *Sink) Usage(u *llmdv1.Usage) {
+	s.add(PartUsage, 0).Usage = u
+}
 
 // ServiceTier tells the tier served.
-func (s *Sink) ServiceTier(tier string) { s.add(Part{Kind: PartServiceTier, Name: tier}) }
+func (s *Sink) ServiceTier(tier string) {
+	s.add(PartServiceTier, 0).Name = tier
+}
 
 // Stop is the terminal marker of an answer that did not fail.
 func (s *Sink) Stop(reason llmdv1.StopReason, word string) {
-	s.add(Part{Kind: PartStop, Stop: reason, Name: word})
+	p := s.add(PartStop, 0)
+	p.Stop, p.Name = reason, word
 }
 
 // Fail is the terminal marker of an answer that failed.
 func (s *Sink) Fail(word string, err *UpstreamError) {
-	s.add(Part{Kind: PartStop, Stop: llmdv1.StopReason_STOP_REASON_ERROR, Name: word, Err: err})
+	p := s.add(PartStop, 0)
+	p.Stop, p.Name, p.Err = llmdv1.StopReason_STOP_REASON_ERROR, word, err
 }
 
 // Complete says that nothing of use follows.
-func (s *Sink) Complete() { s.add(Part{Kind: PartComplete}) }
+func (s *Sink) Complete() { s.add(PartComplete, 0) }
 
 // Diagnostic is a remark, about a block unless block is negative.
 func (s *Sink) Diagnostic(block int, code, message string) {
-	s.add(Part{Kind: PartDiagnostic, Block: block, Name: code, Text: message})
+	p := s.add(PartDiagnostic, block)
+	p.Name, p.Text = code, message
 }

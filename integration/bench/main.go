@@ -33,10 +33,16 @@ type llmdBinary struct{ name, binary string }
 type bench struct {
 	out    io.Writer
 	rounds int
-	llmds  []llmdBinary
-	mock   *process
-	count  atomic.Int64
+	loads  string // part of the names of the workloads that run
+	// part: one in so many of the usual number of requests.
+	part  int
+	llmds []llmdBinary
+	mock  *process
+	count atomic.Int64
 }
+
+// share is the part of n that is asked for, but not nothing.
+func (b *bench) share(n int) int { return max(n/b.part, 1) }
 
 // number is a number that this run has not used.
 func (b *bench) number() int { return int(b.count.Add(1)) }
@@ -66,6 +72,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	quick := flags.Bool("quick", false, "one round")
+	smoke := flags.Bool("smoke", false, "one round of very little: does the bench itself work?")
+	loads := flags.String("load", "", "of the workloads of cpu only those with this in their name")
 	rounds := flags.Int("rounds", 5, "rounds of each measurement")
 	only := flags.String("only", "", "some of "+strings.Join(names, ",")+"; all if empty")
 	binaries := flags.String("llmd", "", "binaries to measure, as name=path,...; built from this checkout if empty")
@@ -77,9 +85,12 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if *role != "" {
 		return serveRole(*role, *mockAddr)
 	}
-	b := &bench{out: out, rounds: *rounds}
-	if *quick {
+	b := &bench{out: out, rounds: *rounds, loads: *loads, part: 1}
+	if *quick || *smoke {
 		b.rounds = 1
+	}
+	if *smoke {
+		b.part = 50
 	}
 	dir, err := os.MkdirTemp("", "llmd-bench-")
 	if err != nil {

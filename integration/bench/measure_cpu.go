@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -12,12 +13,13 @@ type workload struct {
 	scenario scenario
 	streams  int
 	requests int
-	// most is the target: processor time as a ratio to the empty llmd.
+	// most is the target: processor time as a ratio to the empty llmd; 0 = there is none.
 	most float64
 }
 
 func workloads() []workload {
 	return []workload{
+		{"1 stream, 1 delta", text(1), 1, 400, 0}, // what a request costs by itself
 		{"1 stream, 100 deltas", text(100), 1, 200, 1.0},
 		{"1 stream, 1000 deltas", text(1000), 1, 20, 1.0},
 		{"64 streams, 1000 deltas", text(1000), 64, 128, 0.8},
@@ -28,6 +30,18 @@ func workloads() []workload {
 		{"arguments of 64 kB", tool(64 << 10), 1, 4, 1.0},
 		{"arguments of 256 kB", tool(256 << 10), 1, 1, 1.0},
 	}
+}
+
+// workloads are those that were asked for.
+func (b *bench) workloads() []workload {
+	var all []workload
+	for _, w := range workloads() {
+		if strings.Contains(w.name, b.loads) {
+			w.requests = b.share(w.requests)
+			all = append(all, w)
+		}
+	}
+	return all
 }
 
 // scenarios are those of all measurements.
@@ -54,7 +68,7 @@ func (b *bench) measureCPU(ctx context.Context) error {
 			return err
 		}
 		for round := range b.rounds + 1 {
-			for _, w := range workloads() {
+			for _, w := range b.workloads() {
 				for _, s := range servers {
 					if s.skips(sh, w.scenario) {
 						continue
@@ -112,7 +126,7 @@ func (b *bench) reportCPU(sh shape, servers []*server, costs map[string]*cost) {
 			micros.head = append(micros.head, s.name+"/empty", "at most", "")
 		}
 	}
-	for _, w := range workloads() {
+	for _, w := range b.workloads() {
 		row, fast := []string{w.name}, []string{w.name}
 		for _, s := range servers {
 			if c := costs[s.name+w.name]; c != nil {
@@ -124,7 +138,12 @@ func (b *bench) reportCPU(sh shape, servers []*server, costs map[string]*cost) {
 		for _, s := range servers {
 			if s.judged {
 				ratio := medianRatio(costs[s.name+w.name].micros, costs["empty"+w.name].micros)
-				row = append(row, number(ratio), number(w.most), verdict(ratio, w.most))
+				row = append(row, number(ratio))
+				if w.most > 0 {
+					row = append(row, number(w.most), verdict(ratio, w.most))
+				} else {
+					row = append(row, "", "")
+				}
 			}
 		}
 		micros.add(row...)
@@ -139,8 +158,9 @@ func (b *bench) reportCPU(sh shape, servers []*server, costs map[string]*cost) {
 func (b *bench) reportGrowth(servers []*server, costs map[string]*cost) {
 	const most = 1.2
 	for _, s := range servers {
-		if s.judged {
-			ratio := median(costs[s.name+"arguments of 256 kB"].micros) / median(costs[s.name+"arguments of 8 kB"].micros)
+		long, short := costs[s.name+"arguments of 256 kB"], costs[s.name+"arguments of 8 kB"]
+		if s.judged && long != nil && short != nil {
+			ratio := median(long.micros) / median(short.micros)
 			fmt.Fprintf(b.out, "\n%s: a delta of 256 kB costs %s times one of 8 kB, at most %s: %s\n", s.name, number(ratio), number(most), verdict(ratio, most))
 		}
 	}

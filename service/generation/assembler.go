@@ -98,7 +98,7 @@ func (a *assembler) begin(s *llmdv1.StartedEvent) {
 // taken only from a frame that repeats it, as early Gemini models mark every chunk;
 // of other content a diagnostic is left.
 func (a *assembler) apply(parts []adapters.Part) {
-	whole := a.stop != nil && !slices.ContainsFunc(parts, isStop)
+	whole := a.stop != nil && !has(parts, adapters.PartStop)
 	for i := range parts {
 		if p := &parts[i]; !whole || !addsContent(p) {
 			a.applyPart(p)
@@ -116,8 +116,6 @@ func (a *assembler) apply(parts []adapters.Part) {
 		a.emit(a.snapshotEvent())
 	}
 }
-
-func isStop(p adapters.Part) bool { return p.Kind == adapters.PartStop }
 
 // addsContent: the part changes what a block says.
 func addsContent(p *adapters.Part) bool {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"sync"
 	"time"
 
@@ -176,7 +175,7 @@ func (r *Run) read(ctx context.Context, a *answer) error {
 			drain.Stop()
 		}
 	}()
-	complete := slices.ContainsFunc(a.sink.Parts, isComplete)
+	complete := has(a.sink.Parts, adapters.PartComplete)
 	for !complete {
 		if r.marked() && drain == nil {
 			r.watch.stop()
@@ -207,7 +206,7 @@ func (r *Run) read(ctx context.Context, a *answer) error {
 				Message: "the provider's answer is larger than 64 MiB",
 			}
 		}
-		complete = slices.ContainsFunc(a.sink.Parts, isComplete)
+		complete = has(a.sink.Parts, adapters.PartComplete)
 	}
 	if err := r.lastParts(a); errors.Is(err, adapters.ErrTruncated) {
 		return a.broken(err)
@@ -217,7 +216,15 @@ func (r *Run) read(ctx context.Context, a *answer) error {
 	return nil
 }
 
-func isComplete(p adapters.Part) bool { return p.Kind == adapters.PartComplete }
+// has: one of the parts is of that kind. Parts are large, so that they are not copied.
+func has(parts []adapters.Part, kind adapters.PartKind) bool {
+	for i := range parts {
+		if parts[i].Kind == kind {
+			return true
+		}
+	}
+	return false
+}
 
 // take gives the parts of a frame to the assembler. It returns false when the run
 // is aborted: nothing is added to what the receipt will show.
