@@ -370,6 +370,11 @@ func TestEncodeHistory(t *testing.T) {
 			[]string{`{"role":"user","content":[{"type":"input_text","text":"Hi"}]}`, outputText("msg_llmd_1", "Aye."), outputText("msg_llmd_1_1", "Nay."), `{"type":"function_call","call_id":"call_1","name":"look","arguments":"{}"}`},
 			nil,
 		},
+		"words and calls whose reasoning the client lost": {
+			[]*llmdv1.Message{reasoned(own(said("Yes.", `{"id":"msg_1"}`), calls("call_1", "{}", "fc_1")))},
+			[]string{outputText("msg_llmd_0", "Yes."), `{"type":"function_call","call_id":"call_1","name":"look","namespace":"ns","arguments":"{}"}`},
+			[]string{"reasoning_item.empty", "reasoning_item.empty"},
+		},
 		"an item id of another shape": {
 			[]*llmdv1.Message{own(calls("call_1", "{}", "0b-uuid"))},
 			[]string{`{"type":"function_call","call_id":"call_1","name":"look","namespace":"ns","arguments":"{}"}`},
@@ -453,4 +458,10 @@ func TestConstraints(t *testing.T) {
 	if New().API() != "openai-responses" || NewAzure().API() != "azure-openai-responses" {
 		t.Error("the ids of the APIs")
 	}
+}
+
+// reasoned says of an answer that the model reasoned before it.
+func reasoned(m *llmdv1.Message) *llmdv1.Message {
+	m.GetAssistant().Usage = &llmdv1.Usage{ReasoningTokens: proto.Int32(64)}
+	return m
 }

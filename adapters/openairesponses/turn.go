@@ -46,6 +46,7 @@ func (e *encoder) assistant(n int, m *llmdv1.AssistantMessage) error {
 		encoder: e, number: n,
 		own: m.GetApi() == model.API && m.GetProvider() == model.Provider && m.GetModel() == model.ID,
 	}
+	t.nameless = t.lostReasoning(m)
 	for k, b := range m.GetContent() {
 		if err := t.collect(k, b); err != nil {
 			return err
@@ -59,6 +60,16 @@ func (e *encoder) assistant(n int, m *llmdv1.AssistantMessage) error {
 		t.write(&t.items[i])
 	}
 	return nil
+}
+
+// lostReasoning says whether the target reasoned before this answer, as its usage tells,
+// and nothing of that is left, as with clients that keep words and calls alone. The API
+// says "Item 'msg_...' of type 'message' was provided without its required 'reasoning'
+// item".
+func (t *turn) lostReasoning(m *llmdv1.AssistantMessage) bool {
+	return t.own && m.GetUsage().GetReasoningTokens() > 0 && !slices.ContainsFunc(m.GetContent(), func(b *llmdv1.AssistantContent) bool {
+		return b.GetThinking() != nil
+	})
 }
 
 // collect takes one block.
