@@ -56,10 +56,10 @@ func clientFaults() []*clientFault {
 		{
 			name: "deadline", stored: "DEADLINE_EXCEEDED",
 			tune: func(r *llmdv1.StreamRequest) {
-				r.Options = &llmdv1.StreamOptions{DeadlineMargin: durationpb.New(3 * time.Second)}
+				r.Options = &llmdv1.StreamOptions{DeadlineMargin: durationpb.New(6 * time.Second)}
 			},
 			ctx: func(ctx context.Context) (context.Context, context.CancelFunc) {
-				return context.WithTimeout(ctx, 5*time.Second)
+				return context.WithTimeout(ctx, 10*time.Second)
 			},
 			want: func(Phase) want {
 				return want{last: "aborted", code: codes.DeadlineExceeded, reasons: []string{"DEADLINE_EXCEEDED"}}

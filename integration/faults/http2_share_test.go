@@ -42,7 +42,14 @@ func exchangeOf(t *testing.T, p *Player, l *harness.LLMD) (*Exchange, func()) {
 		defer close(done)
 		harness.Run(ctx, l, request(w, s, ""), nil)
 	}()
-	return <-got, func() { cancel(); <-done }
+	select {
+	case e := <-got:
+		return e, func() { cancel(); <-done }
+	case <-time.After(patience):
+		cancel()
+		t.Fatal("the provider was never reached")
+		return nil, nil
+	}
 }
 
 // TestHTTP2Neighbours: what ends one stream of a connection leaves the others alone.
@@ -71,7 +78,11 @@ func TestHTTP2Neighbours(t *testing.T) {
 		if o := harness.Run(harness.Limited(t, 10*time.Second), l, request(w, s, s.key), nil); o.Aborted.GetCause() != llmdv1.AbortCause_ABORT_CAUSE_REQUESTED {
 			t.Errorf("%v: %s", o.Aborted, o.Words())
 		}
-		<-s.Gone
+		select {
+		case <-s.Gone:
+		case <-time.After(patience):
+			t.Error("the stream stays open after an Abort")
+		}
 	}
 	for _, s := range scripts {
 		s.Open()

@@ -163,17 +163,33 @@ func round(t *testing.T, l *harness.LLMD, p *Player, wires []*Wire, b *board, fa
 			}
 			for _, phase := range where {
 				cell := func() { b.note(f.name, phase, newTrial(t, l, p, w, phase, f.name, n).provider(f), 0) }
-				if f.connection {
-					alone = append(alone, cell)
+				if !f.connection {
+					run(cell)
 					continue
 				}
-				run(cell)
+				alone = append(alone, func() {
+					reconnect(t, l, p, w)
+					cell()
+				})
 			}
 		}
 	}
 	wg.Wait()
 	for _, cell := range alone {
 		cell()
+	}
+}
+
+// reconnect makes requests until one succeeds: one that is sent while the connection
+// goes is lost, since nobody can tell whether the provider has seen it.
+func reconnect(t *testing.T, l *harness.LLMD, p *Player, w *Wire) {
+	t.Helper()
+	if !within(patience, func() bool {
+		s := p.Add(answers(w, Sample()))
+		defer p.Forget(s)
+		return harness.Run(harness.Limited(t, patience), l, request(w, s, ""), nil).Stop() == "TOOL_USE"
+	}) {
+		t.Errorf("%s: no connection can be made", w.API)
 	}
 }
 

@@ -143,7 +143,7 @@ func (x *trial) client(f *clientFault) (closed time.Duration, ok bool) {
 	if !f.resume {
 		x.gone()
 		x.mu.Lock()
-		if w.last != "done" && !x.decided.IsZero() {
+		if w.last != "done" && !x.decided.IsZero() && !x.failed {
 			closed = x.script.GoneAt.Sub(x.decided)
 		}
 		x.mu.Unlock()
@@ -228,9 +228,8 @@ func sees(o *harness.Outcome, want map[string]string) bool {
 func (x *trial) gone() {
 	select {
 	case <-x.script.Gone:
-	case <-time.After(5 * time.Second):
+	case <-time.After(patience):
 		x.errorf("the upstream connection stays open")
-		<-x.script.Gone
 	}
 }
 

@@ -248,6 +248,7 @@ func (a *assembler) start(b *block) {
 		return
 	}
 	b.started, b.index = true, int32(len(a.blocks))
+	a.size += smallEventBytes // many empty blocks are an answer of a size, too
 	a.blocks = append(a.blocks, b)
 	a.opened = slices.DeleteFunc(a.opened, func(o *block) bool { return o == b })
 	switch b.kind {

@@ -38,6 +38,18 @@ func TestHostileWords(t *testing.T) {
 	}
 }
 
+// TestEndlessBlocks: blocks that say nothing count towards the largest answer.
+func TestEndlessBlocks(t *testing.T) {
+	a := newAssembler()
+	const n = 1000
+	for i := range n {
+		a.apply([]adapters.Part{{Kind: adapters.PartToolCall, Block: i, Name: "n"}, {Kind: adapters.PartEnd, Block: i}})
+	}
+	if a.size < n*100 || n*maxAnswerBytes/a.size > 1_000_000 {
+		t.Errorf("%d empty blocks count as %d bytes", n, a.size)
+	}
+}
+
 // TestEchoedCredentials: a provider that repeats the key of a request does not get
 // it to the caller, whole or escaped for a URL.
 func TestEchoedCredentials(t *testing.T) {
