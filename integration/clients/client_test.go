@@ -58,7 +58,26 @@ func (c *client) run(t *testing.T, args ...string) *result {
 func (c *client) runAt(t *testing.T, address string, args ...string) *result {
 	t.Helper()
 	saved := filepath.Join(t.TempDir(), "conversation.binpb")
-	args = append(append(c.built.Run[1:len(c.built.Run):len(c.built.Run)], "--addr", address, "--save", saved), args...)
+	r := c.exec(t, append([]string{"--addr", address, "--save", saved}, args...)...)
+	data, err := os.ReadFile(saved)
+	if err != nil {
+		if len(args) > 0 && args[0] != "vectors" {
+			t.Fatalf("exit code %d, %v\n%s%s", r.code, err, r.out, r.err)
+		}
+		return r
+	}
+	conversation := &llmdv1.Context{}
+	if err := proto.Unmarshal(data, conversation); err != nil {
+		t.Fatal(err)
+	}
+	r.said = conversation.GetMessages()
+	return r
+}
+
+// exec runs the program.
+func (c *client) exec(t *testing.T, args ...string) *result {
+	t.Helper()
+	args = append(c.built.Run[1:len(c.built.Run):len(c.built.Run)], args...)
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, c.built.Run[0], args...)
@@ -79,18 +98,6 @@ func (c *client) runAt(t *testing.T, address string, args ...string) *result {
 	} else if err != nil {
 		t.Fatalf("%v\n%s", err, r.err)
 	}
-	data, err := os.ReadFile(saved)
-	if err != nil {
-		if len(args) > 0 && !strings.Contains(strings.Join(args, " "), " vectors ") {
-			t.Fatalf("exit code %d, %v\n%s%s", r.code, err, r.out, r.err)
-		}
-		return r
-	}
-	conversation := &llmdv1.Context{}
-	if err := proto.Unmarshal(data, conversation); err != nil {
-		t.Fatal(err)
-	}
-	r.said = conversation.GetMessages()
 	return r
 }
 
