@@ -44,6 +44,7 @@ func laws() []law {
 		{"accepted", accepted},
 		{"no silent loss", noSilentLoss},
 		{"true report", trueReport},
+		{"counted", counted},
 		{"in its place", inItsPlace},
 		{"in order", inOrder},
 		{"nothing inserted", nothingInserted},
@@ -226,13 +227,19 @@ func signaturesReturn(_ *World, t Turn, p *Prepared) *broken {
 				if s.GetFormat() == "chat.reasoning_field" && t.Model.Compat.RequiresThinkingAsText {
 					continue // the name of a field that this host does not want
 				}
-				if needle := signatureNeedle(s); !bytes.Contains(p.Body, needle) && !has(fates(changes, i, k), rewritten) {
+				if needle := signatureNeedle(s); !bytes.Contains(p.Body, needle) && !slices.ContainsFunc(fates(changes, i, k), unnames) {
 					return breach("signatures return", "messages[%d].content[%d]: %s %q is not sent", i, k, s.GetFormat(), needle)
 				}
 			}
 		}
 	}
 	return nil
+}
+
+// unnames says whether a change is by a rule that takes a provider's own reference off,
+// because the provider would refuse it there.
+func unnames(c *llmdv1.HandoffChange) bool {
+	return slices.Contains([]string{"signature.no_issuer", "thinking.empty", "item.duplicate", "item.id_normalized", "reasoning_item.empty"}, c.GetRule())
 }
 
 // signatureNeedle is what a request holds of a signature: its bytes, or for references
@@ -372,7 +379,7 @@ func policiesHold(w *World, t Turn, p *Prepared) *broken {
 
 var markers = regexp.MustCompile(`,"cache_control":\{[^}]*\}|,\{"cachePoint":\{[^}]*\}\}`)
 
-var onePart = regexp.MustCompile(`"content":\[\{"type":"text","text":("(?:[^"\\]|\\.)*")\}\]\}`)
+var onePart = regexp.MustCompile(`"content":\[\{"type":"text","text":("(?:[^"\\]|\\.)*")\}\]([,}])`)
 
 // turnsOf cuts a body into what stands before the conversation and its turns, without
 // cache markers.
@@ -380,7 +387,7 @@ func turnsOf(body []byte, chat bool) (turns []json.RawMessage, fixed map[string]
 	body = markers.ReplaceAll(body, nil)
 	if chat {
 		// To be marked, a text becomes a list of one part.
-		body = onePart.ReplaceAll(body, []byte(`"content":$1}`))
+		body = onePart.ReplaceAll(body, []byte(`"content":$1$2`))
 	}
 	if json.Unmarshal(body, &fixed) != nil {
 		return nil, nil
@@ -401,20 +408,58 @@ func asks(m *llmdv1.Message) bool {
 	return len(c) > 0 && Word(c[0].GetText().GetText()) != ""
 }
 
+// answered says whether a history may end behind message k-1 because that is the last
+// result of an answer whose calls have one each.
+func answered(messages []*llmdv1.Message, k int) bool {
+	if messages[k-1].GetToolResult() == nil || k < len(messages) && messages[k].GetToolResult() != nil {
+		return false
+	}
+	open := map[string]int{}
+	for k--; k >= 0 && messages[k].GetToolResult() != nil; k-- {
+		open[messages[k].GetToolResult().GetToolCallId()]++
+	}
+	if k < 0 {
+		return false
+	}
+	for _, c := range messages[k].GetAssistant().GetContent() {
+		if c.GetToolCall() != nil {
+			open[c.GetToolCall().GetId()]--
+		}
+	}
+	for _, n := range open {
+		if n != 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // stablePrefix: what was sent when the history was shorter begins what is sent now.
 // A turn is joined to the last one where the API needs that, and then the report says
-// so.
+// so; words behind results are one turn with them in some APIs.
 func stablePrefix(w *World, t Turn, p *Prepared) *broken {
 	messages := t.Generation.GetContext().GetMessages()
-	k := len(messages) - 1
-	for k > 0 && !asks(messages[k-1]) {
-		k--
+	last := func(ends func(k int) bool) int {
+		k := len(messages) - 1
+		for k > 0 && !ends(k) {
+			k--
+		}
+		return k
 	}
+	if b := prefixOf(w, t, p, last(func(k int) bool { return asks(messages[k-1]) })); b != nil {
+		return b
+	}
+	return prefixOf(w, t, p, last(func(k int) bool { return answered(messages, k) }))
+}
+
+// prefixOf compares with the request for the first k messages.
+func prefixOf(w *World, t Turn, p *Prepared, k int) *broken {
 	if k <= 0 {
 		return nil
 	}
 	g := proto.CloneOf(t.Generation)
 	g.Context.Messages = g.Context.Messages[:k]
+	joined := g.Context.Messages[k-1].GetToolResult() != nil
 	before, err := w.Prepare(Turn{t.Model, g})
 	if err != nil {
 		if Refused(err) {
@@ -432,17 +477,45 @@ func stablePrefix(w *World, t Turn, p *Prepared) *broken {
 			return breach("stable prefix", "%s was %s and is %s", name, v, nowFixed[name])
 		}
 	}
-	merged := false
 	for _, c := range p.Changes() {
-		merged = merged || int(c.GetMessageIndex()) >= k && c.GetRule() == "turn.merged"
+		joined = joined || int(c.GetMessageIndex()) >= k && c.GetRule() == "turn.merged"
 	}
 	for i, turn := range was {
 		switch {
 		case i < len(now) && bytes.Equal(turn, now[i]):
-		case i == len(was)-1 && merged && i < len(now) && bytes.HasPrefix(now[i], bytes.TrimRight(turn, "]}")):
+		case i == len(was)-1 && joined && i < len(now) && bytes.HasPrefix(now[i], bytes.TrimRight(turn, "]}")):
 		default:
 			return breach("stable prefix", "after %d messages turn %d was %s and is %s", k, i, turn, append(now, nil)[min(i, len(now))])
 		}
+	}
+	return nil
+}
+
+// counted: every call and every result of the history is there after the hand-off, but
+// for those that are reported as dropped, and the results that are reported as made up.
+func counted(_ *World, t Turn, p *Prepared) *broken {
+	count := func(c *llmdv1.Context, gone func(at, block int) bool) (calls, results int) {
+		for i, m := range c.GetMessages() {
+			if m.GetToolResult() != nil && !gone(i, -1) {
+				results++
+			}
+			for k, b := range m.GetAssistant().GetContent() {
+				if b.GetToolCall() != nil && !gone(i, k) {
+					calls++
+				}
+			}
+		}
+		return calls, results
+	}
+	wantCalls, wantResults := count(t.Generation.GetContext(), func(at, block int) bool { return has(fates(p.Own, at, block), dropped) })
+	for _, c := range p.Own {
+		if c.GetRule() == "tool_result.synthesized" {
+			wantResults++
+		}
+	}
+	calls, results := count(p.Context, func(int, int) bool { return false })
+	if calls != wantCalls || results != wantResults {
+		return breach("counted", "%d calls and %d results are sent, want %d and %d", calls, results, wantCalls, wantResults)
 	}
 	return nil
 }
