@@ -44,8 +44,8 @@ func (r *callReport) PostCall(err error, took time.Duration) {
 	if id := telemetry.TraceID(r.ctx); id != "" {
 		line = append(line, slog.String("trace_id", id))
 	}
-	attrs := append(line, r.record.Attrs()...)
-	r.log.LogAttrs(r.ctx, levelOf(r.method, code), "call", attrs...)
+	line = append(line, r.record.Attrs()...)
+	r.log.LogAttrs(r.ctx, levelOf(r.method, code), "call", line...)
 }
 
 // levelOf: what tools ask for is of interest only when it fails, and only what may

@@ -22,7 +22,7 @@ import (
 // the value may hold a prompt.
 func recovered(l *slog.Logger, t *telemetry.Telemetry) recovery.RecoveryHandlerFuncContext {
 	return func(ctx context.Context, p any) error {
-		t.Panicked()
+		t.Panicked(ctx)
 		trace := make([]byte, 8<<10)
 		trace = trace[:runtime.Stack(trace, false)]
 		if aside, ok := p.(*stack.Panic); ok { // the place is on another stack

@@ -46,7 +46,7 @@ func New(current func() *catalog.Catalog, client *upstream.Client, o Options) *S
 		Secrets:  hosts.secrets,
 		Observer: observerOf(o.Telemetry),
 		Panicked: func(kind string, stack []byte) {
-			o.Telemetry.Panicked()
+			o.Telemetry.Panicked(context.Background())
 			o.Log.Error("a response panicked", "type", kind, "stack", string(stack))
 		},
 	})

@@ -91,7 +91,7 @@ func (s *session) reachFile(file *config.File) (conn *grpc.ClientConn, closeAll 
 // start serves a configuration until stop is called, which waits for the end. It
 // does not end with ctx: an interrupted call still wants its receipt.
 func (s *session) start(ctx context.Context, file *config.File, listener net.Listener) (stop func(), err error) {
-	app, err := server.New(file, s.env, version(), io.Discard)
+	app, err := server.New(file, s.env, version(), io.Discard) //nolint:contextcheck // what it starts outlives the command
 	if err != nil {
 		return nil, err
 	}

@@ -45,7 +45,8 @@ func shown(v reflect.Value) (*yaml.Node, error) {
 		return list, nil
 	case reflect.String, reflect.Bool, reflect.Int, reflect.Int64, reflect.Uint32, reflect.Float64:
 		node := &yaml.Node{}
-		return node, node.Encode(v.Interface())
+		err := node.Encode(v.Interface())
+		return node, err
 	default:
 		// Never by %v: what a new type holds is not known to be no secret.
 		return nil, fmt.Errorf("config: a %s cannot be shown", v.Type())

@@ -35,6 +35,7 @@ func TestShow(t *testing.T) {
 			for _, item := range n.Content {
 				walk(path+"[]", item)
 			}
+		default: // a value
 		}
 	}
 	walk("", &shown)

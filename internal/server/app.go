@@ -136,12 +136,12 @@ func (a *App) Serve(ctx context.Context, listeners []net.Listener, stopNow <-cha
 	defer a.client.Close()
 	defer a.service.Close()
 	// What happens until the end is measured until the end, and then sent.
-	defer a.flush(stopNow)
+	defer a.flush(stopNow) //nolint:contextcheck // ctx has ended by then
 	if a.Admin != nil {
-		defer newAdmin(a).serve(a.Admin, a.log)()
+		defer newAdmin(a).serve(a.Admin, a.log)() //nolint:contextcheck // as above
 	}
 	if a.Follow {
-		defer a.follow()()
+		defer a.follow()() //nolint:contextcheck // a reload counts for no call
 	}
 	return a.transport.serve(ctx, listeners, a.Web, stopNow)
 }

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -57,13 +58,13 @@ func (t *Telemetry) Attempt(ctx context.Context, c *Call) (context.Context, *Att
 		base = append(base, attribute.String(attrServerAddress, host), attribute.Int(attrServerPort, port))
 	}
 	a := &Attempt{t: t, model: m, nth: c.Nth, began: time.Now(), bounds: secondBuckets()}
-	ctx, a.span = t.tracer.Start(ctx, op+" "+m.NameOnWire(), trace.WithSpanKind(trace.SpanKindClient), trace.WithTimestamp(a.began),
-		trace.WithAttributes(append(base[:len(base):len(base)], attribute.String(attrRequestModel, m.NameOnWire()), attribute.String(attrProvider, m.Provider), attribute.String(attrAttempt, c.Nth))...))
-	if a.span.IsRecording() {
-		a.span.SetAttributes(asked(t.options.GenAI, c)...)
+	ctx, span := t.tracer.Start(ctx, op+" "+m.NameOnWire(), trace.WithSpanKind(trace.SpanKindClient), trace.WithTimestamp(a.began),
+		trace.WithAttributes(append(slices.Clip(base), attribute.String(attrRequestModel, m.NameOnWire()), attribute.String(attrProvider, m.Provider), attribute.String(attrAttempt, c.Nth))...))
+	if span.IsRecording() {
+		span.SetAttributes(asked(t.options.GenAI, c)...)
 	}
-	a.ctx = ctx
-	a.base = append(base, attribute.String(attrRequestModel, t.label(m)))
+	base = append(base, attribute.String(attrRequestModel, t.label(m)))
+	a.ctx, a.span, a.base = ctx, span, base
 	return ctx, a
 }
 
@@ -200,13 +201,13 @@ func inputTokens(u *llmdv1.Usage) int64 {
 func (a *Attempt) measure(m *llmdv1.AssistantMessage, failed string, ended time.Time) {
 	labels := a.base
 	if model := m.GetResponseModel(); model != "" {
-		labels = append(labels[:len(labels):len(labels)], attribute.String(attrResponseModel, a.t.seen.label(a.model, model)))
+		labels = append(slices.Clip(labels), attribute.String(attrResponseModel, a.t.seen.label(a.model, model)))
 	}
 	plain := attribute.NewSet(labels...)
 	with := metric.WithAttributeSet(plain)
 	failing := with
 	if failed != "" {
-		failing = metric.WithAttributeSet(attribute.NewSet(append(labels[:len(labels):len(labels)], attribute.String(attrErrorType, failed))...))
+		failing = metric.WithAttributeSet(attribute.NewSet(append(slices.Clip(labels), attribute.String(attrErrorType, failed))...))
 	}
 	a.record(ended.Sub(a.began).Seconds(), failing, metricDuration, metricDuration141)
 	if !a.first.IsZero() {

@@ -93,7 +93,7 @@ func (t *Telemetry) Reloaded(ok bool) {
 }
 
 // Panicked counts a panic.
-func (t *Telemetry) Panicked() { t.count(context.Background(), namePanics, 1) }
+func (t *Telemetry) Panicked(ctx context.Context) { t.count(ctx, namePanics, 1) }
 
 // Response is one that has ended.
 type Response struct {
@@ -124,11 +124,11 @@ func (t *Telemetry) Ended(ctx context.Context, r *Response) {
 	if r.Message != nil {
 		stop = stopReason(r.Message)
 	}
-	labels := append(answer[:len(answer):len(answer)], attribute.String(attrStopReason, stop))
+	answer = append(answer, attribute.String(attrStopReason, stop))
 	if r.Reason != "" {
-		labels = append(labels, attribute.String(attrErrorType, r.Reason))
+		answer = append(answer, attribute.String(attrErrorType, r.Reason))
 	}
-	t.count(ctx, nameResponses, 1, labels...)
+	t.count(ctx, nameResponses, 1, answer...)
 }
 
 // caller is the label of who asked, if callers are labels. Those that need not

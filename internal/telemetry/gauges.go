@@ -51,7 +51,9 @@ func Shared(s SharedStore) []Reading {
 	}
 	return []Reading{
 		up,
-		{name: nameSharedBytes, value: s.Bytes}, {name: nameSharedBuffered, value: s.Buffered}, {name: nameSharedFailures, value: s.Failures},
+		{name: nameSharedBytes, value: s.Bytes},
+		{name: nameSharedBuffered, value: s.Buffered},
+		{name: nameSharedFailures, value: s.Failures},
 		{name: nameSharedDropped, value: s.Dropped}, {name: nameSharedLost, value: s.Lost},
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
@@ -40,7 +41,7 @@ func pageOf(t *testing.T, c Conventions) (*Telemetry, func() string) {
 	t.Cleanup(func() { _ = made.Shutdown(context.Background()) })
 	return made, func() string {
 		w := httptest.NewRecorder()
-		made.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+		made.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
 		return w.Body.String()
 	}
 }
@@ -85,7 +86,7 @@ func TestNil(t *testing.T) {
 	n.Changed(ctx, []*llmdv1.HandoffChange{{}})
 	n.Images(ctx, "ok", 1)
 	n.Reloaded(true)
-	n.Panicked()
+	n.Panicked(ctx)
 	n.Ended(ctx, nil)
 	n.Watch(nil)
 	if n.Handler() != nil || n.Shutdown(ctx) != nil || n.Tracers() == nil || n.Meters() == nil {

@@ -1,6 +1,8 @@
 package telemetry
 
 import (
+	"slices"
+
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
@@ -28,7 +30,7 @@ func (a *Attempt) measureUsage(labels []attribute.KeyValue, u *llmdv1.Usage) {
 }
 
 func with(labels []attribute.KeyValue, name, value string) attribute.Set {
-	return attribute.NewSet(append(labels[:len(labels):len(labels)], attribute.String(name, value))...)
+	return attribute.NewSet(append(slices.Clip(labels), attribute.String(name, value))...)
 }
 
 func (a *Attempt) recordTokens(name string, n int64, labels metric.MeasurementOption) {

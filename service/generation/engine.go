@@ -108,7 +108,7 @@ func (e *Engine) Start(ctx context.Context, req *Request) (*Reader, error) {
 	if req.Planning == nil {
 		req.Planning = ctx
 	}
-	p, err := e.Plan(req.Planning, req.Generation, req.Generation.GetModel())
+	p, err := e.Plan(req.Planning, req.Generation, req.Generation.GetModel()) //nolint:contextcheck // see Request.Planning
 	if err != nil {
 		return nil, err
 	}
