@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -57,9 +58,7 @@ func webCall(ctx context.Context, t *testing.T, client *http.Client, url string,
 	t.Helper()
 	c := connect.NewClient[emptypb.Empty, emptypb.Empty](client, url, options...)
 	req := connect.NewRequest(&emptypb.Empty{})
-	for name, values := range h {
-		req.Header()[name] = values
-	}
+	maps.Copy(req.Header(), h)
 	var err error
 	if streams {
 		s, problem := c.CallServerStream(ctx, req)
@@ -231,9 +230,7 @@ func (l *lab) post(t *testing.T, client *http.Client, method, scheme string, hea
 		t.Fatal(err)
 	}
 	r.Header = http.Header{"Content-Type": {"application/json"}}
-	for name, values := range header {
-		r.Header[name] = values
-	}
+	maps.Copy(r.Header, header)
 	if host := r.Header.Get("Host"); host != "" {
 		r.Host = host
 		r.Header.Del("Host")
@@ -259,7 +256,7 @@ func TestWebOrigins(t *testing.T) {
 		} {
 			resp := l.post(t, client, http.MethodPost, "http", map[string][]string{"Origin": {origin}})
 			allowed := resp.Header.Get("Access-Control-Allow-Origin")
-			if (resp.StatusCode == 200) != ok || (allowed == origin && origin != "") != ok || !ok && (resp.StatusCode != 403 || allowed != "") {
+			if (resp.StatusCode == http.StatusOK) != ok || (allowed == origin && origin != "") != ok || !ok && (resp.StatusCode != http.StatusForbidden || allowed != "") {
 				t.Errorf("%q: %d, %v", origin, resp.StatusCode, resp.Header)
 			}
 			ask := map[string][]string{"Origin": {origin}, "Access-Control-Request-Method": {"POST"}, "Access-Control-Request-Headers": {"authorization,content-type,llmd-provider-key-openai,x-other"}}
@@ -269,17 +266,17 @@ func TestWebOrigins(t *testing.T) {
 			if origin == "" {
 				continue // browsers do not ask without an origin
 			}
-			if ok && (resp.StatusCode != 204 || allowed != origin || resp.Header.Get("Access-Control-Allow-Methods") != "POST" ||
+			if ok && (resp.StatusCode != http.StatusNoContent || allowed != origin || resp.Header.Get("Access-Control-Allow-Methods") != "POST" ||
 				!strings.Contains(headers, "authorization") || !strings.Contains(headers, "connect-protocol-version") ||
 				!strings.Contains(headers, "llmd-provider-key-openai") || strings.Contains(headers, "x-other")) {
 				t.Errorf("preflight of %q: %d, %v", origin, resp.StatusCode, resp.Header)
 			}
-			if !ok && (resp.StatusCode != 403 || allowed != "") {
+			if !ok && (resp.StatusCode != http.StatusForbidden || allowed != "") {
 				t.Errorf("preflight of %q: %d, %v", origin, resp.StatusCode, resp.Header)
 			}
 		}
 		two := l.post(t, client, http.MethodPost, "http", map[string][]string{"Origin": {page, "https://evil.test"}})
-		if two.StatusCode != 403 {
+		if two.StatusCode != http.StatusForbidden {
 			t.Errorf("two origins: %d", two.StatusCode)
 		}
 		good := l.post(t, client, http.MethodPost, "http", map[string][]string{"Origin": {page}})
@@ -290,7 +287,7 @@ func TestWebOrigins(t *testing.T) {
 		}
 		for _, types := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"} {
 			// What a form can send needs no preflight; it is no call.
-			if resp := l.post(t, client, http.MethodPost, "http", map[string][]string{"Content-Type": {types}}); resp.StatusCode != 415 {
+			if resp := l.post(t, client, http.MethodPost, "http", map[string][]string{"Content-Type": {types}}); resp.StatusCode != http.StatusUnsupportedMediaType {
 				t.Errorf("%s: %d", types, resp.StatusCode)
 			}
 		}
@@ -332,7 +329,7 @@ func TestWebHosts(t *testing.T) {
 				if !ok {
 					want = 403
 				}
-				if c.tls == nil && ok && resp.StatusCode == 401 {
+				if c.tls == nil && ok && resp.StatusCode == http.StatusUnauthorized {
 					t.Errorf("%s: %q is asked for a token", name, host)
 				}
 				if resp.StatusCode != want || !ok && !strings.Contains(string(body), "HOST_NOT_ALLOWED") {

@@ -107,8 +107,10 @@ func ways() []way {
 // few are ways for what takes long: one of each protocol, and both carriers.
 func few() []way {
 	return []way{
-		{name: "connect JSON HTTP/1.1", protocol: "connect", json: true}, {name: "connect HTTP/2", protocol: "connect", http2: true},
-		{name: "grpcweb HTTP/1.1", protocol: "grpcweb"}, {name: "grpc HTTP/2", protocol: "grpc", http2: true},
+		{name: "connect JSON HTTP/1.1", protocol: "connect", json: true},
+		{name: "connect HTTP/2", protocol: "connect", http2: true},
+		{name: "grpcweb HTTP/1.1", protocol: "grpcweb"},
+		{name: "grpc HTTP/2", protocol: "grpc", http2: true},
 	}
 }
 

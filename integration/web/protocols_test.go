@@ -228,6 +228,9 @@ func TestDeadline(t *testing.T) {
 
 // Requests of 10 MiB, and an answer of 4.5 MB.
 func TestSizes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("large messages take a while")
+	}
 	l := start(t, "")
 	line := strings.Repeat("0123456789 äöü 東京 ", 100)
 	g := harness.Ask("faux/echo", `faux: {"text": "`+line+`", "repeat": 1800, "chunk": 500}`)

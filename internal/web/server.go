@@ -133,15 +133,16 @@ func (s *Server) Close() {
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	ctx := r.Context()
 	defer func() {
 		if p := recover(); p != nil {
 			stack := make([]byte, 8<<10)
-			s.recovered(r.Context(), fmt.Sprintf("%T", p), string(stack[:runtime.Stack(stack, false)]))
+			s.recovered(ctx, fmt.Sprintf("%T", p), string(stack[:runtime.Stack(stack, false)]))
 			panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's way to drop a call without a word
 		}
 	}()
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	if of, _ := r.Context().Value(linkKey{}).(*link); of != nil && s.maxAge > 0 && time.Since(of.born) > s.maxAge {
+	if of, _ := ctx.Value(linkKey{}).(*link); of != nil && s.maxAge > 0 && time.Since(of.born) > s.maxAge {
 		w.Header().Set("Connection", "close") // in HTTP/2 a GOAWAY
 	}
 	readUntil(w, time.Now().Add(s.bodyTimeout)) // also where it is not read: net/http reads on behind a refusal

@@ -2,7 +2,9 @@ package web
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -12,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"connectrpc.com/connect"
 	"go.uber.org/goleak"
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
@@ -168,5 +171,26 @@ func TestMaxConnectionAge(t *testing.T) {
 		if got := w.Header().Get("Connection"); got != want {
 			t.Errorf("after %v: %q", age, got)
 		}
+	}
+}
+
+// Of a panic the log gets the place and the type: the value may hold a prompt.
+func TestPanic(t *testing.T) {
+	const prompt = "the words of a prompt"
+	var log bytes.Buffer
+	s := &Server{guard: &guard{}, errors: connect.NewErrorWriter(), log: slog.New(slog.NewTextHandler(&log, nil)), maxReceive: 100, bodyTimeout: time.Minute, writePatience: time.Minute}
+	s.transcoder = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(errors.New(prompt)) })
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost/x", strings.NewReader("{}"))
+	r.Header.Set("Content-Type", "application/json")
+	func() {
+		defer func() {
+			if p := recover(); p != http.ErrAbortHandler {
+				t.Errorf("it goes on with %v", p)
+			}
+		}()
+		s.ServeHTTP(httptest.NewRecorder(), r)
+	}()
+	if text := log.String(); strings.Contains(text, prompt) || !strings.Contains(text, "errors.errorString") || !strings.Contains(text, "TestPanic") {
+		t.Errorf("the log:\n%s", text)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"strings"
 	"time"
 
 	"golang.org/x/net/websocket"
@@ -66,16 +67,16 @@ func Start(ctx context.Context, program string) (*Browser, error) {
 // debugURL is where the browser says that it can be driven.
 func debugURL(stderr io.Reader) (string, error) {
 	said := regexp.MustCompile(`DevTools listening on (ws://\S+)`)
-	var all string
+	var all strings.Builder
 	lines := bufio.NewScanner(stderr)
 	for lines.Scan() {
 		if m := said.FindStringSubmatch(lines.Text()); m != nil {
 			go func() { _, _ = io.Copy(io.Discard, stderr) }()
 			return m[1], nil
 		}
-		all += lines.Text() + "\n"
+		all.WriteString(lines.Text() + "\n")
 	}
-	return "", errors.New("browser: it does not start:\n" + all)
+	return "", errors.New("browser: it does not start:\n" + all.String())
 }
 
 // Close ends the browser.
