@@ -229,7 +229,8 @@ func TestOptions(t *testing.T) {
 		"vertex": {
 			func(s *setup) { s.m.ID, s.m.Compat.MessagesDialect = "claude-x@20260101", "vertex" },
 			[]string{`{"anthropic_version":"vertex-2023-10-16","max_tokens":`, "/models/claude-x@20260101:streamRawPredict\n"},
-			[]string{`"model"`, "anthropic-version"}, "",
+			[]string{`"model"`, "anthropic-version"},
+			"",
 		},
 		"standard":  {func(s *setup) { s.g.Config.ServiceTier = llmdv1.ServiceTier_SERVICE_TIER_STANDARD }, nil, []string{"speed", "tier", "beta"}, ""},
 		"fallbacks": {func(s *setup) { s.m.Compat.AllowedFallbackModels = []string{"b", "c"} }, []string{`"fallbacks":[{"model":"b"},{"model":"c"}]`, "server-side-fallback-2026-07-01"}, nil, ""},

@@ -62,7 +62,7 @@ func asWritten(t *testing.T) map[string]written {
 		id, rest, _ := strings.Cut(entry, " # ")
 		link, rest, _ := strings.Cut(rest, "\n")
 		w := written{documentation: link}
-		if m := regexp.MustCompile(`(?m)^    base_url: (\S+)$`).FindStringSubmatch(rest); m != nil {
+		if m := regexp.MustCompile(`(?m)^ {4}base_url: (\S+)$`).FindStringSubmatch(rest); m != nil {
 			w.baseURL = m[1]
 		}
 		all[id] = w
@@ -101,14 +101,14 @@ func providerTable(t *testing.T) string {
 
 // place is where requests go if nothing else is said.
 func place(p *catalog.Provider, baseURL string) string {
-	switch {
-	case p.ID == "faux":
+	switch p.ID {
+	case "faux":
 		return "-"
-	case p.ID == "azure":
+	case "azure":
 		return "the resource's: `https://NAME.openai.azure.com/openai/v1`"
-	case p.ID == "amazon-bedrock":
+	case "amazon-bedrock":
 		return "the region's: `https://bedrock-runtime.REGION.amazonaws.com`"
-	case p.ID == "google-vertex", p.ID == "google-vertex-anthropic":
+	case "google-vertex", "google-vertex-anthropic":
 		return "the location's: `https://LOCATION-aiplatform.googleapis.com/v1/projects/PROJECT/...`"
 	}
 	return "`" + baseURL + "`"
