@@ -19,7 +19,8 @@
 //	writer.go   one goroutine writes the new events of all responses, in one round
 //	            trip for each interval; no response ever waits for it
 //	lease.go    signs of life, the expiry of keys, wishes of other processes
-//	reader.go   one goroutine reads for all who follow responses of other processes
+//	reader.go   what is read for those who follow responses of other processes
+//	batcher.go  the round trips that somebody waits for, many questions in each
 //	lost.go     the end of a response whose owner is gone
 //
 // # When Redis fails

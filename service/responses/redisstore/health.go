@@ -95,10 +95,11 @@ func (h *health) note(err error) error {
 	if h.failures == 0 {
 		h.log.Warn("shared responses cannot be "+h.what, "cause", h.last.Kind)
 	}
-	pause := min(firstPause<<min(h.failures, 10), lastPause)
-	h.until = time.Now().Add(pause/2 + rand.N(pause/2+1))
+	if h.failures++; h.failures > 1 { // one may be an accident
+		pause := min(firstPause<<min(h.failures-2, 10), lastPause)
+		h.until = time.Now().Add(pause/2 + rand.N(pause/2+1))
+	}
 	h.well = time.Time{}
-	h.failures++
 	return h.last
 }
 

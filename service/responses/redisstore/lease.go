@@ -18,13 +18,23 @@ const (
 	watchEvery = 5 * time.Second
 )
 
-// leaseLoop gives the signs of life of this process and of its responses.
-func (s *Store) leaseLoop(ctx context.Context) {
+// beatLoop gives the sign of life of this process. Nothing else is in its way.
+func (s *Store) beatLoop(ctx context.Context) {
 	for {
-		s.renew(ctx)
-		if !sleep(ctx, s.options.Lease/3) {
+		_ = s.run(ctx, s.writing, func(ctx context.Context, p redis.Pipeliner) { // the next one will do
+			p.Set(ctx, s.names.lease(s.token), "1", s.options.Lease)
+		})
+		if !sleep(ctx, max(s.options.Lease/5, s.writing.pause())) {
 			return
 		}
+	}
+}
+
+// renewLoop keeps the responses of this process from expiring, and looks for wishes
+// that were missed.
+func (s *Store) renewLoop(ctx context.Context) {
+	for sleep(ctx, s.options.Lease/3) {
+		s.renew(ctx)
 	}
 }
 
@@ -38,12 +48,11 @@ func (s *Store) renew(ctx context.Context) {
 	}
 	s.mu.Unlock()
 	ttl := s.ttl().Milliseconds()
-	for first := true; first || len(all) > 0; first = false {
+	for len(all) > 0 {
 		some := all[:min(len(all), maxWrites)]
 		all = all[len(some):]
 		cmds := make([]*redis.Cmd, len(some))
 		err := s.run(ctx, s.writing, func(ctx context.Context, p redis.Pipeliner) {
-			p.Set(ctx, s.names.lease(s.token), "1", s.options.Lease)
 			for i, k := range some {
 				cmds[i] = s.scripts.renew.EvalSha(ctx, p, s.names.both(k.id), s.token, ttl)
 				if k.requestID != "" {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -13,26 +12,13 @@ import (
 	"github.com/llmd-dev/llmd/service/responses"
 )
 
-const (
-	// maxAsked is how many questions go into one round trip; asking is how long more of
-	// them are waited for.
-	maxAsked = 256
-	asking   = time.Millisecond
-	// readEntries is how many entries one question gets.
-	readEntries = 64
-)
+// readEntries is how many entries one question gets.
+const readEntries = 64
 
-// ask is a question for the entries of one response behind a number, and its state.
-type ask struct {
-	id    string
-	after int32
-	reply chan answer // of size 1
-}
-
+// answer is the entries of one response behind a number, and its state.
 type answer struct {
 	entries []redis.XMessage
 	state   state
-	err     error
 }
 
 // state is the hash of a response.
@@ -60,64 +46,21 @@ func (s *Store) getState(ctx context.Context, p redis.Pipeliner, id string) *red
 	return p.HMGet(ctx, s.names.hash(id), "t", "s", "i", "x", "n")
 }
 
-// readLoop answers questions, those of all who follow something in one round trip.
-func (s *Store) readLoop(ctx context.Context) {
-	for {
-		var asked []*ask
-		select {
-		case a := <-s.asks:
-			asked = append(asked, a)
-		case <-ctx.Done():
-			return
-		}
-		more := time.NewTimer(asking)
-		for open := true; open && len(asked) < maxAsked; {
-			select {
-			case a := <-s.asks:
-				asked = append(asked, a)
-			case <-more.C:
-				open = false
-			}
-		}
-		more.Stop()
-		s.answer(ctx, asked)
-	}
-}
-
-func (s *Store) answer(ctx context.Context, asked []*ask) {
-	entries, states := make([]*redis.XMessageSliceCmd, len(asked)), make([]*redis.SliceCmd, len(asked))
-	err := s.run(ctx, s.reading, func(ctx context.Context, p redis.Pipeliner) {
-		for i, a := range asked {
-			entries[i] = p.XRangeN(ctx, s.names.stream(a.id), entryFrom(a.after), "+", readEntries)
-			states[i] = s.getState(ctx, p, a.id)
-		}
-	})
-	for i, a := range asked {
-		if err != nil {
-			a.reply <- answer{err: err}
-			continue
-		}
-		a.reply <- answer{entries: entries[i].Val(), state: stateOf(states[i].Val())}
-	}
-}
-
 // entryFrom is the least id of an entry with events behind a number.
 func entryFrom(after int32) string { return strconv.Itoa(int(after)+2) + "-0" }
 
-// read asks one question.
+// read asks for the entries of a response behind a number.
 func (s *Store) read(ctx context.Context, id string, after int32) (answer, error) {
-	a := &ask{id: id, after: after, reply: make(chan answer, 1)}
-	select {
-	case s.asks <- a:
-	case <-ctx.Done():
-		return answer{}, ctx.Err()
+	var entries *redis.XMessageSliceCmd
+	var fields *redis.SliceCmd
+	err := s.reads.ask(ctx, func(ctx context.Context, p redis.Pipeliner) {
+		entries = p.XRangeN(ctx, s.names.stream(id), entryFrom(after), "+", readEntries)
+		fields = s.getState(ctx, p, id)
+	})
+	if err != nil {
+		return answer{}, err
 	}
-	select {
-	case out := <-a.reply:
-		return out, out.err
-	case <-ctx.Done():
-		return answer{}, ctx.Err()
-	}
+	return answer{entries: entries.Val(), state: stateOf(fields.Val())}, nil
 }
 
 // entry is an entry of a stream, decrypted. checkpoint: it stands for all before.
@@ -165,7 +108,7 @@ func (s *Store) find(ctx context.Context, owner, responseID string) (*remote, er
 	r := &remote{store: s, id: digest(owner, responseID)}
 	r.box = newBox(s.options.Keys, r.id)
 	var fields *redis.SliceCmd
-	err := s.run(ctx, s.reading, func(ctx context.Context, p redis.Pipeliner) { fields = s.getState(ctx, p, r.id) })
+	err := s.reads.ask(ctx, func(ctx context.Context, p redis.Pipeliner) { fields = s.getState(ctx, p, r.id) })
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +131,7 @@ func (s *Store) lookUp(ctx context.Context, k responses.Key) (*remote, error) {
 	id := k.ResponseID
 	if id == "" {
 		var value *redis.StringCmd
-		err := s.run(ctx, s.reading, func(ctx context.Context, p redis.Pipeliner) {
+		err := s.reads.ask(ctx, func(ctx context.Context, p redis.Pipeliner) {
 			value = p.Get(ctx, s.names.request(digest(k.Owner, k.RequestID)))
 		})
 		if err != nil {

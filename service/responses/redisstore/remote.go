@@ -72,7 +72,7 @@ func (s *Store) bury(ctx context.Context, k responses.Key, reason string) error 
 	if err != nil {
 		return err
 	}
-	err = s.run(ctx, s.writing, func(ctx context.Context, p redis.Pipeliner) {
+	err = s.claims.ask(ctx, func(ctx context.Context, p redis.Pipeliner) {
 		p.SetNX(ctx, s.names.request(id), "T"+string(sealed), responses.TombstoneTTL) //nolint:staticcheck // Redis 6 and Valkey know it
 	})
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *Store) wish(ctx context.Context, r *remote, what byte, reason string) e
 		}
 		text += string(sealed)
 	}
-	return s.run(ctx, s.writing, func(ctx context.Context, p redis.Pipeliner) {
+	return s.claims.ask(ctx, func(ctx context.Context, p redis.Pipeliner) {
 		if what == wishAbort {
 			p.HSetNX(ctx, s.names.hash(r.id), "a", sealed)
 		}
@@ -187,7 +187,7 @@ func (r *remote) kept(ctx context.Context, last *llmdv1.StreamResponse) (*respon
 		return nil, err
 	}
 	var ttl *redis.DurationCmd
-	err = r.store.run(ctx, r.store.reading, func(ctx context.Context, p redis.Pipeliner) { ttl = p.PTTL(ctx, r.store.names.hash(r.id)) })
+	err = r.store.reads.ask(ctx, func(ctx context.Context, p redis.Pipeliner) { ttl = p.PTTL(ctx, r.store.names.hash(r.id)) })
 	if err != nil {
 		return nil, err
 	}
@@ -246,7 +246,11 @@ func (s *Store) Follow(ctx context.Context, k responses.Key, after int32) (respo
 			t.release = here.Live.Hold()
 		}
 		return t, nil
-	case live: // it is not in Redis yet, or not now
+	case live && errors.Is(err, responses.ErrNotFound): // it will be there in a moment
+		r = &remote{store: s, id: digest(k.Owner, here.ResponseID)}
+		r.box = newBox(s.options.Keys, r.id)
+		return &trail{remote: r, asked: after, position: after, release: here.Live.Hold()}, nil
+	case live: // Redis cannot be asked: what this process knows will do
 		if t := here.Live.Follow(after); t != nil {
 			return t, nil
 		}

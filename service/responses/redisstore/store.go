@@ -83,10 +83,11 @@ type Store struct {
 	count counters
 
 	reading, writing *health
-	asks             chan *ask
-	nudge            chan struct{} // something is to be written
-	stop             context.CancelFunc
-	stopped          sync.WaitGroup
+	// reads and claims are the round trips that somebody waits for.
+	reads, claims *batcher
+	nudge         chan struct{} // something is to be written
+	stop          context.CancelFunc
+	stopped       sync.WaitGroup
 
 	mu     sync.Mutex
 	sinks  map[string]*sink // by the digest of the response
@@ -132,9 +133,10 @@ func New(o Options) (*Store, error) {
 		options: o, client: o.Client, scripts: newScripts(), names: names{prefix: o.Prefix},
 		token: o.Instance + "#" + rand.Text(), local: responses.New(true), log: o.Log,
 		reading: newHealth("read", o.Log), writing: newHealth("written", o.Log),
-		asks: make(chan *ask, 256), nudge: make(chan struct{}, 1), stop: stop, sinks: map[string]*sink{}, absent: map[string]time.Time{}, claiming: map[string]chan struct{}{},
+		nudge: make(chan struct{}, 1), stop: stop, sinks: map[string]*sink{}, absent: map[string]time.Time{}, claiming: map[string]chan struct{}{},
 	}
-	for _, work := range []func(context.Context){s.writeLoop, s.readLoop, s.leaseLoop, s.listen} {
+	s.reads, s.claims = newBatcher(s, s.reading), newBatcher(s, s.writing)
+	for _, work := range []func(context.Context){s.writeLoop, s.reads.loop, s.claims.loop, s.beatLoop, s.renewLoop, s.listen} {
 		s.stopped.Go(func() { work(ctx) })
 	}
 	return s, nil
@@ -284,7 +286,7 @@ func (s *Store) claimID(ctx context.Context, k *sink) (known *responses.Known, e
 // alive: the process of a token gave a sign of life.
 func (s *Store) alive(ctx context.Context, token string) (bool, error) {
 	var exists *redis.IntCmd
-	err := s.run(ctx, s.reading, func(ctx context.Context, p redis.Pipeliner) { exists = p.Exists(ctx, s.names.lease(token)) })
+	err := s.reads.ask(ctx, func(ctx context.Context, p redis.Pipeliner) { exists = p.Exists(ctx, s.names.lease(token)) })
 	return err == nil && exists.Val() == 1, err
 }
 
@@ -294,7 +296,7 @@ func (s *Store) mark(responseID string) string { return "R" + responseID + "\n" 
 // tryClaim asks once; the answer is what the id had.
 func (s *Store) tryClaim(ctx context.Context, k *sink, replace string) (string, error) {
 	var claim *redis.Cmd
-	err := s.run(ctx, s.writing, func(ctx context.Context, p redis.Pipeliner) {
+	err := s.claims.ask(ctx, func(ctx context.Context, p redis.Pipeliner) {
 		claim = s.scripts.claim.EvalSha(ctx, p, []string{s.names.request(k.requestDigest)}, s.mark(k.responseID), s.ttl().Milliseconds(), replace)
 	})
 	if err != nil {

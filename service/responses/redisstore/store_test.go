@@ -227,7 +227,14 @@ func TestRedisRestarts(t *testing.T) {
 	if m, err := a.Message(limited(t), id("a.1"), 0); err != nil || text(m.Message) != "one two three " {
 		t.Errorf("in its own process: %v, %v", m, err)
 	}
+	meanwhile, _, _ := storetest.Begin(limited(t), a, "me", "a.4", "q4")
+	meanwhile.Say("meanwhile")
+	meanwhile.End()
 	r.Run()
+	eventually(t, "what came and went meanwhile", func() bool {
+		m, err := b.Message(limited(t), responses.Key{Owner: "me", RequestID: "q4"}, 0)
+		return err == nil && text(m.Message) == "meanwhile" && !m.ExpireTime.IsZero()
+	})
 	l.Say("four ")
 	eventually(t, "back", func() bool {
 		m, err := b.Message(limited(t), id("a.1"), 0)
@@ -314,9 +321,9 @@ func TestRedisHangs(t *testing.T) {
 	}
 	eventually(t, "seen to hang", func() bool { return a.Stats().Writing == "timeout" })
 	quick := 0
-	for range 10 {
+	for i := range 10 {
 		began = time.Now()
-		if _, _, err := storetest.Begin(limited(t), a, "me", fmt.Sprint("a.q", quick), fmt.Sprint("q", quick)); err == nil {
+		if _, _, err := storetest.Begin(limited(t), a, "me", fmt.Sprint("a.q", i), fmt.Sprint("q", i)); err == nil {
 			t.Error("a claim in a Redis that hangs")
 		}
 		if time.Since(began) < 50*time.Millisecond {

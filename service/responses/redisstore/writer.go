@@ -135,7 +135,7 @@ func (s *Store) add(ctx context.Context, p redis.Pipeliner, w *write) {
 	}
 	switch b.state {
 	case "e":
-		p.PExpire(ctx, s.names.request(k.requestDigest), b.ttl)
+		s.scripts.keepID.EvalSha(ctx, p, []string{s.names.request(k.requestDigest)}, s.mark(k.responseID), b.ttl.Milliseconds())
 	case "f":
 		s.scripts.release.EvalSha(ctx, p, []string{s.names.request(k.requestDigest)}, s.mark(k.responseID))
 	}
