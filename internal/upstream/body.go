@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"bufio"
+	"bytes"
 	"compress/flate"
 	"compress/gzip"
 	"compress/zlib"
@@ -32,6 +33,9 @@ const maxResent = 2
 // megabytes. So the body is let go of as it is sent.
 type sentBody struct{ text jsonwire.Body }
 
+// smallBody is up to where a body is not worth being let go of, in bytes.
+const smallBody = 2 << 10
+
 // attach makes it the body of a request.
 func (s *sentBody) attach(r *http.Request) {
 	n := s.text.Len()
@@ -39,6 +43,14 @@ func (s *sentBody) attach(r *http.Request) {
 		return
 	}
 	r.ContentLength = n
+	if n <= smallBody {
+		// net/http sends a body of this type in one packet with the headers; before
+		// any other it sends the headers alone.
+		text := bytes.Clone(s.text.Bytes())
+		r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil }
+		r.Body = io.NopCloser(bytes.NewReader(text))
+		return
+	}
 	resent := 0 // net/http asks from one goroutine at a time
 	r.GetBody = func() (io.ReadCloser, error) {
 		if resent++; resent > maxResent {
