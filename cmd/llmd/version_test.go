@@ -26,8 +26,11 @@ func TestVersion(t *testing.T) {
 func TestVersionStamps(t *testing.T) {
 	vcs := func(modified string) []debug.BuildSetting {
 		return []debug.BuildSetting{
-			{Key: "-trimpath", Value: "true"}, {Key: "vcs", Value: "git"}, {Key: "vcs.revision", Value: "69205fb8"},
-			{Key: "vcs.time", Value: "2026-11-30T11:58:25Z"}, {Key: "vcs.modified", Value: modified},
+			{Key: "-trimpath", Value: "true"},
+			{Key: "vcs", Value: "git"},
+			{Key: "vcs.revision", Value: "69205fb8"},
+			{Key: "vcs.time", Value: "2026-11-30T11:58:25Z"},
+			{Key: "vcs.modified", Value: modified},
 		}
 	}
 	for _, tt := range []struct {
