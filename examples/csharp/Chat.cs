@@ -122,6 +122,35 @@ public sealed class Chat(InferenceService.InferenceServiceClient client, TimeSpa
         Console.WriteLine($"cancelled: {found.Message.StopReason}");
     }
 
+    /// <summary>What to do when a connection is lost: the response goes on without a reader for as long as was asked
+    /// for, and Attach takes it up behind the last event seen.</summary>
+    public async Task ResumedAsync(string model)
+    {
+        var request = Request(model);
+        request.Options = new() { Detached = Duration.FromTimeSpan(TimeSpan.FromMinutes(1)) };
+        var fold = new Accumulator();
+        var attach = new AttachRequest { RequestId = request.RequestId };
+        using (var call = client.Stream(request))
+        {
+            await foreach (var e in call.ResponseStream.ReadAllAsync())
+            {
+                fold.Add(e);
+                Show(e, fold);
+                attach.LastSequenceNumber = e.SequenceNumber;
+                if (e.TextDelta is not null) break;
+            }
+        } // ends the call, as a network may
+        using var again = client.Attach(attach);
+        await foreach (var e in again.ResponseStream.ReadAllAsync())
+        {
+            fold.Add(e);
+            Show(e, fold);
+        }
+        Console.WriteLine();
+        if (!fold.Ended) throw new IncompleteStreamException();
+        Context.Messages.Add(new Message { Assistant = fold.Message });
+    }
+
     /// <summary>Prints what the test server's streams fold to.</summary>
     public async Task VectorsAsync(IEnumerable<string> names)
     {

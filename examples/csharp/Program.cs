@@ -16,6 +16,7 @@ const string usage = """
       tools MODEL PROMPT          let the model call a tool until it has its answer
       handoff MODEL OTHER PROMPT  ask one model, and another to go on
       cancel MODEL PROMPT         cancel after the first words, then fetch the partial
+      resume MODEL PROMPT         lose the connection after the first words, and go on
       vectors NAME...             fold the golden streams of a test server
 
       --addr ADDRESS    host:port or unix:/path; default 127.0.0.1:50051
@@ -33,7 +34,7 @@ var rest = new Queue<string>(args);
 while (rest.Count > 1 && rest.Peek().StartsWith("--")) flags[rest.Dequeue()] = rest.Dequeue();
 var command = rest.Count > 0 ? rest.Dequeue() : "";
 var arguments = rest.ToArray();
-var wanted = command switch { "ask" or "tools" or "cancel" => 2, "handoff" => 3, "vectors" => arguments.Length, _ => -1 };
+var wanted = command switch { "ask" or "tools" or "cancel" or "resume" => 2, "handoff" => 3, "vectors" => arguments.Length, _ => -1 };
 if (wanted != arguments.Length)
 {
     Console.Error.WriteLine(usage);
@@ -61,6 +62,9 @@ try
             break;
         case "cancel":
             await chat.CancelledAsync(arguments[0]);
+            break;
+        case "resume":
+            await chat.ResumedAsync(arguments[0]);
             break;
         default:
             await chat.AnswerAsync(arguments[0]);

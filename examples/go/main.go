@@ -26,6 +26,7 @@ const usage = `usage: client [flags] COMMAND
   tools MODEL PROMPT          let the model call a tool until it has its answer
   handoff MODEL OTHER PROMPT  ask one model, and another to go on
   cancel MODEL PROMPT         cancel after the first words, then fetch the partial
+  resume MODEL PROMPT         lose the connection after the first words, and go on
   vectors NAME...             fold the golden streams of a test server
 
 A PROMPT of - is read from the standard input.
@@ -66,7 +67,7 @@ func run(c *chat, args []string, image string) error {
 	if len(args) > 0 {
 		command, args = args[0], args[1:]
 	}
-	want := map[string]int{"ask": 2, "tools": 2, "handoff": 3, "cancel": 2, "vectors": len(args)}
+	want := map[string]int{"ask": 2, "tools": 2, "handoff": 3, "cancel": 2, "resume": 2, "vectors": len(args)}
 	if n, ok := want[command]; !ok || n != len(args) {
 		flag.Usage()
 		os.Exit(2)
@@ -90,6 +91,8 @@ func run(c *chat, args []string, image string) error {
 		return c.answer(args[1]) // the same conversation, another model
 	case "cancel":
 		return cancelled(c, args[0])
+	case "resume":
+		return resumed(c, args[0])
 	}
 	return c.answer(args[0])
 }
@@ -147,6 +150,45 @@ func cancelled(c *chat, model string) error {
 	c.keep(found.GetMessage())
 	fmt.Println("cancelled:", found.GetMessage().GetStopReason())
 	return nil
+}
+
+// resumed shows what to do when a connection is lost: the response goes on without a
+// reader for as long as was asked for, and Attach takes it up behind the last event seen.
+func resumed(c *chat, model string) error {
+	request := c.request(model)
+	request.Options = &llmdv1.StreamOptions{Detached: durationpb.New(time.Minute)}
+	lost, lose := context.WithCancel(context.Background())
+	defer lose()
+	var fold accumulate.Accumulator
+	var last int32
+	stream, err := c.client.Stream(lost, request)
+	for err == nil && lost.Err() == nil {
+		var e *llmdv1.StreamResponse
+		if e, err = stream.Recv(); err == nil {
+			fold.Add(e)
+			show(e, &fold)
+			last = e.GetSequenceNumber()
+		}
+		if e.GetTextDelta() != nil {
+			lose() // as a network may
+		}
+	}
+	if err != nil {
+		return err
+	}
+	stream, err = c.client.Attach(context.Background(), &llmdv1.AttachRequest{
+		Target: &llmdv1.AttachRequest_RequestId{RequestId: request.GetRequestId()}, LastSequenceNumber: &last,
+	})
+	for err == nil && !fold.Ended() {
+		var e *llmdv1.StreamResponse
+		if e, err = stream.Recv(); err == nil {
+			fold.Add(e)
+			show(e, &fold)
+		}
+	}
+	fmt.Println()
+	c.keep(fold.Message())
+	return err
 }
 
 // vectors prints what the test server's streams fold to.

@@ -110,6 +110,28 @@ class Chat:
         self.context.messages.add(assistant=found.message)
         print("cancelled:", content.StopReason.Name(found.message.stop_reason))
 
+    async def resumed(self, model: str):
+        """What to do when a connection is lost: the response goes on without a reader for as long as was asked
+        for, and Attach takes it up behind the last event seen."""
+        request = self.request(model)
+        request.options.CopyFrom(llmd.StreamOptions(detached=Duration(seconds=60)))
+        fold, last = Accumulator(), 0
+        call = self.stub.Stream(request)
+        async for event in call:
+            fold.add(event)
+            show(event, fold)
+            last = event.sequence_number
+            if event.HasField("text_delta"):
+                call.cancel()  # as a network may
+                break
+        async for event in self.stub.Attach(llmd.AttachRequest(request_id=request.request_id, last_sequence_number=last)):
+            fold.add(event)
+            show(event, fold)
+        print()
+        if not fold.ended:
+            raise IncompleteStream
+        self.context.messages.add(assistant=fold.message())
+
     async def vectors(self, names: list[str]):
         """Prints what the test server's streams fold to."""
         for name in names:
@@ -179,6 +201,8 @@ async def run(args: argparse.Namespace) -> int:
                 await chat.tool_loop(args.model)
             elif args.command == "cancel":
                 await chat.cancelled(args.model)
+            elif args.command == "resume":
+                await chat.resumed(args.model)
             else:
                 await chat.answer(args.model)
             if args.command == "handoff" and not chat.aborted:
@@ -208,6 +232,7 @@ def main():
         "tools": "let the model call a tool until it has its answer",
         "handoff": "ask one model, and another to go on",
         "cancel": "cancel after the first words, then fetch the partial",
+        "resume": "lose the connection after the first words, and go on",
     }.items():
         command = commands.add_parser(name, help=help)
         command.add_argument("model")

@@ -32,6 +32,7 @@ func scenarios() []scenario {
 		{"hand-off to another model", handoff},
 		{"abort by Ctrl-C, partial kept", abort},
 		{"cancel, partial fetched", cancel},
+		{"connection lost, answer taken up again", resume},
 		{"deadline, partial kept", deadline},
 		{"error details and retry delay", errorDetails},
 		{"error after some text, partial kept", errorPartial},
@@ -169,6 +170,16 @@ func cancel(t *testing.T, c *client) {
 	m := r.last(t)
 	want(t, "stop reason", m.GetStopReason(), llmdv1.StopReason_STOP_REASON_ABORTED)
 	partial(t, m, "", "ten")
+}
+
+// resume: nothing is missing and nothing is there twice, printed or folded.
+func resume(t *testing.T, c *client) {
+	r := c.run(t, "resume", "faux/echo", `faux: {"text": "ten nine eight seven six five", "delay_ms": 250}`)
+	want(t, "exit code", r.code, 0)
+	want(t, "output", r.out, "ten nine eight seven six five\n")
+	m := r.last(t)
+	want(t, "stop reason", m.GetStopReason(), llmdv1.StopReason_STOP_REASON_STOP)
+	content(t, m, textBlock("ten nine eight seven six five"))
 }
 
 func deadline(t *testing.T, c *client) {

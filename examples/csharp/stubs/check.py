@@ -15,7 +15,7 @@ from tree_sitter import Language, Parser
 LIBRARY = """
 AddRange AddressFamily Cancel CancelKeyPress Cancelled CertificateChainPolicy Clear Client ConnectAsync
 ConnectCallback Console ConsoleCancelEventHandler CopyFrom Count Cryptography CultureInfo CustomRootTrust
-CustomTrustStore Dequeue Dictionary Dispose DisposeHttpClient Encoding ErrorInfo Exception File ForAddress
+CustomTrustStore Dequeue Dictionary Dispose DisposeHttpClient Encoding ErrorInfo Exception File ForAddress FromMinutes
 FormattableString FromSeconds FromTimeSpan GetBytes GetDetail GetRpcStatus GetString GetValueOrDefault Globalization
 GrpcChannel GrpcChannelOptions Guid HttpHandler IEnumerable ImportFromPemFile In Invariant InvariantCulture Json
 JsonDocument List Net NewGuid NoCheck OutputEncoding Parse Peek ProtocolType Queue ReadAllAsync ReadAllBytes ReadToEnd

@@ -19,7 +19,13 @@ import {
   type Message,
   type ToolCall,
 } from "../gen/llmd/v1/content_pb.js";
-import { AbortCause, InferenceService, StreamRequestSchema, type StreamResponse } from "../gen/llmd/v1/inference_service_pb.js";
+import {
+  AbortCause,
+  InferenceService,
+  StreamOptionsSchema,
+  StreamRequestSchema,
+  type StreamResponse,
+} from "../gen/llmd/v1/inference_service_pb.js";
 import { Accumulator, IncompleteStream } from "./accumulator.js";
 
 const usage = `usage: client [flags] COMMAND
@@ -28,6 +34,7 @@ const usage = `usage: client [flags] COMMAND
   tools MODEL PROMPT          let the model call a tool until it has its answer
   handoff MODEL OTHER PROMPT  ask one model, and another to go on
   cancel MODEL PROMPT         cancel after the first words, then fetch the partial
+  resume MODEL PROMPT         lose the connection after the first words, and go on
   vectors NAME...             fold the golden streams of a test server
 
   --addr ADDRESS    host:port or unix:/path; default 127.0.0.1:50051
@@ -149,6 +156,33 @@ class Chat {
     console.log("cancelled:", StopReason[message.stopReason]);
   }
 
+  /**
+   * What to do when a connection is lost: the response goes on without a reader for as long as was asked for, and
+   * attach takes it up behind the last event seen.
+   */
+  async resumed(model: string) {
+    const request = this.request(model);
+    request.options = create(StreamOptionsSchema, { detached: { seconds: 60n } });
+    const fold = new Accumulator();
+    const call = new AbortController();
+    let lastSequenceNumber = 0;
+    for await (const event of this.client.stream(request, { signal: call.signal })) {
+      fold.add(event);
+      show(event, fold);
+      lastSequenceNumber = event.sequenceNumber;
+      if (event.event.case === "textDelta") break;
+    }
+    call.abort(); // as a network may
+    const target = { case: "requestId" as const, value: request.requestId };
+    for await (const event of this.client.attach({ target, lastSequenceNumber })) {
+      fold.add(event);
+      show(event, fold);
+    }
+    console.log();
+    if (!fold.ended) throw new IncompleteStream();
+    this.keep(fold.message());
+  }
+
   /** Prints what the test server's streams fold to. */
   async vectors(names: string[]) {
     for (const name of names) {
@@ -221,7 +255,7 @@ async function main(): Promise<number> {
     allowPositionals: true,
   });
   const [command = "", ...args] = positionals;
-  const wanted = { ask: 2, tools: 2, handoff: 3, cancel: 2, vectors: args.length }[command];
+  const wanted = { ask: 2, tools: 2, handoff: 3, cancel: 2, resume: 2, vectors: args.length }[command];
   if (wanted !== args.length) {
     console.error(usage);
     return 2;
@@ -238,6 +272,7 @@ async function main(): Promise<number> {
     chat.say(prompt === "-" ? readFileSync(0, "utf8") : prompt, values.image);
     if (command === "tools") await chat.toolLoop(model);
     else if (command === "cancel") await chat.cancelled(model);
+    else if (command === "resume") await chat.resumed(model);
     else await chat.answer(model);
     if (command === "handoff" && !chat.aborted) {
       chat.say("Go on.");

@@ -16,10 +16,10 @@ use crate::accumulator::Accumulator;
 use crate::llmd::inference_service_client::InferenceServiceClient;
 use crate::llmd::stream_response::Event;
 use crate::llmd::{
-    AbortCause, AbortRequest, AssistantMessage, Context, Generation, GetResponseRequest, ImageContent, Message, StopReason,
-    StreamOptions, StreamRequest, StreamResponse, TextContent, Tool, ToolCall, ToolResultContent, ToolResultMessage, UserContent,
-    UserMessage, abort_request, assistant_content, get_response_request, image_content, message, tool_result_content,
-    user_content,
+    AbortCause, AbortRequest, AssistantMessage, AttachRequest, Context, Generation, GetResponseRequest, ImageContent,
+    Message, StopReason, StreamOptions, StreamRequest, StreamResponse, TextContent, Tool, ToolCall, ToolResultContent,
+    ToolResultMessage, UserContent, UserMessage, abort_request, assistant_content, attach_request, get_response_request,
+    image_content, message, tool_result_content, user_content,
 };
 
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -147,6 +147,39 @@ impl Chat {
         let message = found.into_inner().message.unwrap_or_default();
         println!("cancelled: {}", message.stop_reason().as_str_name());
         self.push(message::Message::Assistant(message));
+        Ok(())
+    }
+
+    /// What to do when a connection is lost: the response goes on without a reader for as long as was asked for, and
+    /// Attach takes it up behind the last event seen.
+    pub async fn resumed(&mut self, model: &str) -> Result<()> {
+        let mut request = self.request(model);
+        let detached = Some(prost_types::Duration { seconds: 60, nanos: 0 });
+        request.options = Some(StreamOptions { detached, ..Default::default() });
+        let id = request.request_id.clone();
+        let (mut fold, mut last) = (Accumulator::new(), 0);
+        let mut events = self.client.stream(request).await?.into_inner();
+        while let Some(event) = events.message().await? {
+            fold.add(event.clone());
+            show(&event, &fold);
+            last = event.sequence_number;
+            if matches!(event.event, Some(Event::TextDelta(_))) {
+                break;
+            }
+        }
+        drop(events); // as a network may
+        let target = Some(attach_request::Target::RequestId(id));
+        let attach = AttachRequest { target, last_sequence_number: Some(last), ..Default::default() };
+        let mut events = self.client.attach(attach).await?.into_inner();
+        while let Some(event) = events.message().await? {
+            fold.add(event.clone());
+            show(&event, &fold);
+        }
+        println!();
+        if !fold.ended {
+            return Err("the stream ended without a terminal event".into());
+        }
+        self.push(message::Message::Assistant(fold.message()));
         Ok(())
     }
 

@@ -27,6 +27,7 @@ usage: client [flags] COMMAND
   tools MODEL PROMPT          let the model call a tool until it has its answer
   handoff MODEL OTHER PROMPT  ask one model, and another to go on
   cancel MODEL PROMPT         cancel after the first words, then fetch the partial
+  resume MODEL PROMPT         lose the connection after the first words, and go on
   vectors NAME...             fold the golden streams of a test server
 
   --addr ADDRESS    host:port or unix:/path; default 127.0.0.1:50051
@@ -65,6 +66,7 @@ async fn run(chat: &mut Chat, command: &str, args: &[String], image: Option<&Str
     match command {
         "tools" => return chat.tool_loop(&args[0]).await,
         "cancel" => return chat.cancelled(&args[0]).await,
+        "resume" => return chat.resumed(&args[0]).await,
         _ => chat.answer(&args[0]).await?,
     };
     if command == "handoff" && !chat.aborted {
@@ -84,7 +86,7 @@ async fn main() -> Result<ExitCode> {
     }
     let command = if args.is_empty() { String::new() } else { args.remove(0) };
     let right = match command.as_str() {
-        "ask" | "tools" | "cancel" => args.len() == 2,
+        "ask" | "tools" | "cancel" | "resume" => args.len() == 2,
         "handoff" => args.len() == 3,
         command => command == "vectors",
     };

@@ -6,6 +6,7 @@ import com.google.protobuf.ByteString;
 import dev.llmd.v1.AbortRequest;
 import dev.llmd.v1.AssistantContent;
 import dev.llmd.v1.AssistantMessage;
+import dev.llmd.v1.AttachRequest;
 import dev.llmd.v1.Context;
 import dev.llmd.v1.Generation;
 import dev.llmd.v1.GetResponseRequest;
@@ -158,6 +159,40 @@ final class Chat {
         .setResponseId(responseId[0]).setWaitDuration(Client.seconds(5)).build()).getMessage();
     context.addMessagesBuilder().setAssistant(found);
     System.out.println("cancelled: " + found.getStopReason());
+  }
+
+  /**
+   * What to do when a connection is lost: the response goes on without a reader for as long as was asked for, and
+   * attach takes it up behind the last event seen.
+   */
+  void resumed(String model) {
+    StreamRequest request = request(model).toBuilder()
+        .setOptions(StreamOptions.newBuilder().setDetached(Client.seconds(60))).build();
+    Accumulator fold = new Accumulator();
+    int[] last = {0};
+    io.grpc.Context.CancellableContext call = io.grpc.Context.current().withCancellation();
+    call.run(() -> {
+      for (Iterator<StreamResponse> events = stub.stream(request); events.hasNext(); ) {
+        StreamResponse event = events.next();
+        fold.add(event);
+        show(event, fold);
+        last[0] = event.getSequenceNumber();
+        if (event.hasTextDelta()) {
+          call.cancel(null); // as a network may
+          return;
+        }
+      }
+    });
+    stub.attach(AttachRequest.newBuilder().setRequestId(request.getRequestId()).setLastSequenceNumber(last[0]).build())
+        .forEachRemaining(event -> {
+          fold.add(event);
+          show(event, fold);
+        });
+    System.out.println();
+    if (!fold.ended()) {
+      throw new IncompleteStreamException();
+    }
+    context.addMessagesBuilder().setAssistant(fold.message());
   }
 
   /** Prints what the test server's streams fold to. */

@@ -34,6 +34,7 @@ public final class Client {
         tools MODEL PROMPT          let the model call a tool until it has its answer
         handoff MODEL OTHER PROMPT  ask one model, and another to go on
         cancel MODEL PROMPT         cancel after the first words, then fetch the partial
+        resume MODEL PROMPT         lose the connection after the first words, and go on
         vectors NAME...             fold the golden streams of a test server
 
         --addr ADDRESS    host:port or unix:/path; default 127.0.0.1:50051
@@ -46,7 +47,7 @@ public final class Client {
       """;
 
   private static final Map<String, Integer> ARGUMENTS =
-      Map.of("ask", 2, "tools", 2, "handoff", 3, "cancel", 2, "vectors", -1);
+      Map.of("ask", 2, "tools", 2, "handoff", 3, "cancel", 2, "resume", 2, "vectors", -1);
 
   private Client() {}
 
@@ -86,6 +87,7 @@ public final class Client {
       switch (command) {
         case "tools" -> chat.toolLoop(args[0]);
         case "cancel" -> chat.cancelled(args[0]);
+        case "resume" -> chat.resumed(args[0]);
         default -> chat.answer(args[0]);
       }
       if (command.equals("handoff") && !chat.aborted) {
