@@ -19,10 +19,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func long() bool { return os.Getenv("LLMD_LONG") != "" }
 
 // hosts are one provider for each wire, with its API's name as id.
-func hosts(p *Player, wires []*Wire) []*harness.Host {
+func hosts(p *Player, wires []*Wire) []*harness.Host { return hostsAs("p-", p, wires) }
+
+func hostsAs(prefix string, p *Player, wires []*Wire) []*harness.Host {
 	var out []*harness.Host
 	for _, w := range wires {
-		h := &harness.Host{ID: "p-" + w.API, API: w.API, Base: p.URL + w.Base, Models: []harness.Model{{ID: "m", Reasoning: true}}}
+		h := &harness.Host{ID: prefix + w.API, API: w.API, Base: p.URL + w.Base, Models: []harness.Model{{ID: "m", Reasoning: true}}}
 		if p.CAFile != "" {
 			h.More = fmt.Sprintf("    ca_file: %q\n", p.CAFile)
 		}

@@ -53,7 +53,7 @@ func TestLoad(t *testing.T) {
 	streams, d := load(t)
 	goroutines, files, before := runtime.NumGoroutine(), openFiles(), heap()
 	var most uint64
-	tally := &tally{counts: map[string]int{}}
+	tally := &tally{counts: map[string]int{}, faults: map[string]int{}}
 	t.Run("run", func(t *testing.T) { most = runLoad(t, streams, d, tally) })
 	// Everything is closed now.
 	after := heap()
@@ -64,6 +64,7 @@ func TestLoad(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	t.Logf("%d streams at a time for %v: %d in all; %s", streams, d, tally.total, tally)
+	t.Logf("faults: %v", tally.faults)
 	t.Logf("heap %d KiB before, %d MiB at most, %d KiB after; goroutines %d and %d, files %d and %d",
 		before>>10, most>>20, after>>10, goroutines, runtime.NumGoroutine(), files, openFiles())
 	if g := runtime.NumGoroutine(); g > goroutines+5 {
@@ -81,7 +82,15 @@ func TestLoad(t *testing.T) {
 type tally struct {
 	mu     sync.Mutex
 	counts map[string]int
+	faults map[string]int
 	total  int
+}
+
+// fault counts what was done to a stream.
+func (y *tally) fault(name string) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.faults[name]++
 }
 
 func (y *tally) add(what string) {
@@ -96,8 +105,8 @@ func (y *tally) String() string { return strings.TrimPrefix(fmt.Sprint(y.counts)
 func runLoad(t *testing.T, streams int, d time.Duration, y *tally) (most uint64) {
 	t.Helper()
 	wires := spoken(t)
-	p := NewPlayer(t)
-	l := harness.Start(t, "  log_level: error\n", hosts(p, wires)...)
+	p, p2 := NewPlayer(t), NewHTTP2Player(t)
+	l := harness.Start(t, "  log_level: error\n", append(hosts(p, wires), hostsAs(overHTTP2, p2, wires)...)...)
 	clients := []llmdv1.InferenceServiceClient{l}
 	for range streams / 500 {
 		conn := l.Dial(t)
@@ -112,6 +121,9 @@ func runLoad(t *testing.T, streams int, d time.Duration, y *tally) (most uint64)
 		wg.Go(func() {
 			for n := uint64(0); time.Now().Before(end) && !t.Failed(); n++ {
 				s := &load1{t: t, l: l, c: clients[i%len(clients)], player: p, seed: first + uint64(i)<<20 + n, y: y}
+				if s.seed%4 == 0 {
+					s.player, s.provider = p2, overHTTP2
+				}
 				s.run(wires)
 			}
 		})
@@ -130,14 +142,18 @@ func runLoad(t *testing.T, streams int, d time.Duration, y *tally) (most uint64)
 	}
 }
 
+// overHTTP2 begins the ids of providers that speak HTTP/2.
+const overHTTP2 = "h2-"
+
 // load1 is one stream of the load.
 type load1 struct {
-	t      *testing.T
-	l      *harness.LLMD
-	c      llmdv1.InferenceServiceClient
-	player *Player
-	seed   uint64
-	y      *tally
+	t        *testing.T
+	l        *harness.LLMD
+	c        llmdv1.InferenceServiceClient
+	player   *Player
+	provider string // begins the provider's id; empty = p-
+	seed     uint64
+	y        *tally
 
 	rnd    *rand.Rand
 	wire   *Wire
@@ -145,6 +161,9 @@ type load1 struct {
 	answer Answer
 	cut    int // frames sent before the fault
 	fault  string
+	// holds: an Abort or a cancel comes while the provider is silent, not while it
+	// speaks.
+	holds bool
 }
 
 func (s *load1) errorf(format string, args ...any) {
@@ -227,11 +246,15 @@ func (s *load1) run(wires []*Wire) {
 	s.frames = s.wire.Frames(s.answer)
 	s.cut = s.rnd.IntN(len(s.frames))
 	s.fault = s.pick()
+	s.holds = (s.fault == "abort" || s.fault == "cancel") && s.rnd.IntN(3) > 0
 	pace := s.rnd.IntN(3)
 	seed := s.rnd.Uint64()
 	script := s.player.Add(func(e *Exchange) bool { return s.play(e, pace, rand.New(rand.NewPCG(seed, 2))) })
 	defer s.player.Forget(script)
 	req := request(s.wire, script, fmt.Sprint("load-", s.seed))
+	if s.provider != "" {
+		req.Generation.Model = s.provider + s.wire.API + "/m"
+	}
 	if s.fault == "overloaded first" {
 		req.Generation.Retry = &llmdv1.RetryPolicy{MaxRetries: 1}
 	}
@@ -239,21 +262,37 @@ func (s *load1) run(wires []*Wire) {
 	defer cancel()
 	at := 1 + s.rnd.IntN(max(3, len(s.frames)/2))
 	second := make(chan *harness.Outcome, 1)
+	act := func(target *llmdv1.AbortRequest) {
+		if s.fault == "cancel" {
+			cancel()
+		} else if _, err := s.l.Abort(ctx, target); err != nil {
+			s.errorf("Abort: %v", err)
+		}
+	}
+	acted := make(chan struct{})
+	go func() {
+		defer close(acted)
+		if !s.holds {
+			return
+		}
+		select {
+		case <-script.Reached:
+			act(&llmdv1.AbortRequest{Target: &llmdv1.AbortRequest_RequestId{RequestId: req.GetRequestId()}})
+		case <-ctx.Done():
+		}
+	}()
 	o := harness.Run(ctx, s.c, req, func(o *harness.Outcome, _ *llmdv1.StreamResponse) {
 		switch {
 		case s.fault == "slow reader" && len(o.Events)%10 == 0:
 			time.Sleep(5 * time.Millisecond)
-		case len(o.Events) != at:
-		case s.fault == "cancel":
-			cancel()
-		case s.fault == "abort":
-			if _, err := s.l.Abort(ctx, &llmdv1.AbortRequest{Target: &llmdv1.AbortRequest_ResponseId{ResponseId: o.Started.GetResponseId()}}); err != nil {
-				s.errorf("Abort: %v", err)
-			}
+		case len(o.Events) != at || s.holds:
+		case s.fault == "cancel", s.fault == "abort":
+			act(&llmdv1.AbortRequest{Target: &llmdv1.AbortRequest_ResponseId{ResponseId: o.Started.GetResponseId()}})
 		case s.fault == "two readers":
 			go func() { second <- harness.Run(ctx, s.c, req, nil) }()
 		}
 	})
+	<-acted
 	s.check(o)
 	if s.fault == "two readers" && len(o.Events) >= at {
 		if b := <-second; b.Stop() != o.Stop() || !proto.Equal(b.Message, o.Message) || len(b.Faults) > 0 {
@@ -277,6 +316,10 @@ func (s *load1) play(e *Exchange, pace int, rnd *rand.Rand) bool {
 	}
 	for i, f := range s.frames {
 		if i == s.cut {
+			if s.holds {
+				e.Reach()
+				return e.Hold()
+			}
 			switch s.fault {
 			case "ends":
 				return e.End()
@@ -307,6 +350,7 @@ func (s *load1) play(e *Exchange, pace int, rnd *rand.Rand) bool {
 func (s *load1) check(o *harness.Outcome) {
 	if s.fault == "cancel" && o.Message != nil && o.Status.Code() == codes.Canceled {
 		s.y.add("cancelled") // between the last event and the status
+		s.y.fault(s.fault)
 		return
 	}
 	for _, f := range o.Faults {
@@ -339,6 +383,7 @@ func (s *load1) check(o *harness.Outcome) {
 			break
 		}
 		s.y.add("cancelled")
+		s.y.fault(s.fault)
 		if o.Started != nil {
 			s.kept(o)
 		}
@@ -356,6 +401,7 @@ func (s *load1) check(o *harness.Outcome) {
 		s.whole(o)
 	}
 	s.y.add(strings.ToLower(o.Stop()))
+	s.y.fault(s.fault)
 }
 
 func (s *load1) whole(o *harness.Outcome) {

@@ -12,9 +12,9 @@ import (
 
 const (
 	defaultSlowAfter = 30 * time.Second
-	// abortGrace is how long the receipt of an abort may take to be sent before the
-	// reader counts as blocked.
-	abortGrace = 500 * time.Millisecond
+	// abortGrace is how long one send may take after an abort before the reader counts
+	// as blocked, and goes without its receipt. A busy machine alone can take a second.
+	abortGrace = 2 * time.Second
 )
 
 // Reader is one stream's view of a run: its own queue, its own sequence numbers.
