@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"log/slog"
 	"strconv"
@@ -14,7 +13,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
@@ -195,16 +193,6 @@ func (s *Inference) callerKeys(ctx context.Context) (map[string]string, error) {
 		keys[id] = v[0]
 	}
 	return keys, nil
-}
-
-// digest tells a repeated request from a reused id.
-func digest(req *llmdv1.StreamRequest) [32]byte {
-	if req.GetRequestId() == "" {
-		return [32]byte{}
-	}
-	// Marshalling fails for invalid UTF-8 alone, which gRPC has refused already.
-	text, _ := proto.MarshalOptions{Deterministic: true}.Marshal(req)
-	return sha256.Sum256(text)
 }
 
 // softDeadline is when a response is ended so that its receipt still reaches the
