@@ -342,3 +342,16 @@ func TestConstraints(t *testing.T) {
 		}
 	}
 }
+
+// A name that Google would refuse is refused here, naming the tool.
+func TestToolNames(t *testing.T) {
+	for name, ok := range map[string]bool{"look": true, "_look": true, "1st": false, "-x": false} {
+		_, err := encode(t, New(), "gemini-2.5-flash", func(g *llmdv1.Generation) {
+			g.Context.Tools = []*llmdv1.Tool{tool("first", "{}", 0), tool(name, "{}", 0)}
+		})
+		e, refused := errors.AsType[*adapters.CapabilityError](err)
+		if ok != (err == nil) || refused && e.Field != "generation.context.tools[1].name" {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}

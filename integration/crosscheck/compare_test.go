@@ -69,8 +69,8 @@ func compareLists(at string, a, b []any, found func(path string, ours, theirs an
 	for i := range common {
 		common[i] = make([]int, len(b)+1)
 	}
-	for i := len(a) - 1; i >= 0; i-- {
-		for j := len(b) - 1; j >= 0; j-- {
+	for i := range slices.Backward(a) {
+		for j := range slices.Backward(b) {
 			if common[i][j] = max(common[i+1][j], common[i][j+1]); same(i, j) {
 				common[i][j] = common[i+1][j+1] + 1
 			}

@@ -201,7 +201,9 @@ func oddities() []odd {
 		{"signatures of nobody, of others, and of nothing", func(o *oddity) {
 			o.ask()
 			for _, s := range []*llmdv1.Signature{
-				{}, {Data: []byte("x")}, {Format: "anthropic.thinking", Api: o.model.API, Provider: o.model.Provider, Model: o.model.ID, Endpoint: o.model.Endpoint},
+				{},
+				{Data: []byte("x")},
+				{Format: "anthropic.thinking", Api: o.model.API, Provider: o.model.Provider, Model: o.model.ID, Endpoint: o.model.Endpoint},
 				{Data: []byte("x"), Format: "unheard.of", Api: o.model.API, Provider: o.model.Provider, Model: o.model.ID, Endpoint: o.model.Endpoint},
 				{Data: []byte("x"), Format: "google.thought", Api: o.model.API, Provider: o.model.Provider, Model: o.model.ID, Endpoint: "another"},
 				o.foreign("openai.reasoning_item"), o.foreign("chat.reasoning_details"),
@@ -224,9 +226,14 @@ func oddities() []odd {
 		{"images of all kinds", func(o *oddity) {
 			u := &llmdv1.UserMessage{}
 			for _, i := range []*llmdv1.ImageContent{
-				{}, {MimeType: "image/png"}, {Source: &llmdv1.ImageContent_Uri{Uri: "data:image/png;base64,"}}, {Source: &llmdv1.ImageContent_Uri{Uri: "data:text/html;base64,PGh0bWw+"}},
-				{Source: &llmdv1.ImageContent_Data{Data: []byte("<svg/>")}, MimeType: "image/svg+xml"}, {Source: &llmdv1.ImageContent_Uri{Uri: "javascript:alert(1)"}},
-				{Source: &llmdv1.ImageContent_Data{Data: o.source.picture("image/gif")}, MimeType: "image/png"}, {Source: &llmdv1.ImageContent_Data{Data: []byte("BM" + o.word())}, MimeType: "image/jpeg"},
+				{},
+				{MimeType: "image/png"},
+				{Source: &llmdv1.ImageContent_Uri{Uri: "data:image/png;base64,"}},
+				{Source: &llmdv1.ImageContent_Uri{Uri: "data:text/html;base64,PGh0bWw+"}},
+				{Source: &llmdv1.ImageContent_Data{Data: []byte("<svg/>")}, MimeType: "image/svg+xml"},
+				{Source: &llmdv1.ImageContent_Uri{Uri: "javascript:alert(1)"}},
+				{Source: &llmdv1.ImageContent_Data{Data: o.source.picture("image/gif")}, MimeType: "image/png"},
+				{Source: &llmdv1.ImageContent_Data{Data: []byte("BM" + o.word())}, MimeType: "image/jpeg"},
 				{Source: &llmdv1.ImageContent_Data{Data: o.source.picture("image/png")}},
 			} {
 				u.Content = append(u.Content, &llmdv1.UserContent{Block: &llmdv1.UserContent_Image{Image: i}})

@@ -467,6 +467,9 @@ func prefixOf(w *World, t Turn, p *Prepared, k int) *broken {
 		}
 		return breach("stable prefix", "%v", err)
 	}
+	if sent := before.Context.GetMessages(); sent[len(sent)-1].GetAssistant() != nil {
+		return nil // to be continued, which is about the end
+	}
 	was, wasFixed := turnsOf(before.Body, t.Model.API == providersim.Chat)
 	now, nowFixed := turnsOf(p.Body, t.Model.API == providersim.Chat)
 	for name, v := range wasFixed {

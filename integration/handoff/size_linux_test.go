@@ -107,8 +107,10 @@ func exchange(by *profile.Model, n int, id func(int) string) []*llmdv1.Message {
 	var s *llmdv1.Signature
 	if by != nil {
 		a.Api, a.Provider, a.Model = by.API, by.Provider, by.ID
-		s = &llmdv1.Signature{Api: by.API, Provider: by.Provider, Model: by.ID, Endpoint: by.Endpoint, Format: "openai.reasoning_item",
-			Data: fmt.Appendf(nil, `{"type":"reasoning","id":"rs_%s","summary":[]}`, id(0))}
+		s = &llmdv1.Signature{
+			Api: by.API, Provider: by.Provider, Model: by.ID, Endpoint: by.Endpoint, Format: "openai.reasoning_item",
+			Data: fmt.Appendf(nil, `{"type":"reasoning","id":"rs_%s","summary":[]}`, id(0)),
+		}
 	}
 	a.Content = append(a.Content, &llmdv1.AssistantContent{Block: &llmdv1.AssistantContent_Thinking{Thinking: &llmdv1.ThinkingContent{Thinking: "Hm.", Signature: s}}})
 	var results []*llmdv1.Message
