@@ -112,7 +112,7 @@ func TestWebFromNode(t *testing.T) {
 	})
 	t.Run("deadline", func(t *testing.T) {
 		t.Parallel()
-		r := c.exec(t, "--url", url, "--deadline", "5", "ask", "faux/slow", "Count.")
+		r := c.exec(t, "--url", url, "--deadline", "6", "ask", "faux/slow", "Count.")
 		want(t, "exit code", r.code, 1)
 		if !strings.HasPrefix(r.out, "word1") || !strings.Contains(r.err, "DEADLINE_EXCEEDED") {
 			t.Errorf("%q, %q", r.out, r.err)

@@ -29,6 +29,7 @@ export class Answer {
     const content = [create(UserContentSchema, { block: { case: "text", value: { text: prompt } } })];
     const request = create(StreamRequestSchema, {
       requestId: this.requestId,
+      options: { deadlineMargin: { seconds: 1n } }, // with a deadline, the partial arrives this long before it
       generation: { model, context: { messages: [create(MessageSchema, { message: { case: "user", value: { content } } })] } },
     });
     let message: AssistantMessage | undefined;
