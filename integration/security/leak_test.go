@@ -44,6 +44,7 @@ func gossip(t *testing.T) *httptest.Server {
 		whole := fmt.Sprintf(`{"error":{"type":"failed","message":"`+message+`","debug":%s}}`, strings.TrimPrefix(key, "Bearer "), told)
 		w.Header().Set("X-Request-Id", "req-1")
 		w.Header().Set("X-Debug", key)
+		w.Header().Set("Retry-After-Ms", "1")
 		var code int
 		switch _, err := fmt.Sscanf(mode, "status%d", &code); {
 		case err == nil:
@@ -82,13 +83,16 @@ func TestNothingLeaks(t *testing.T) {
 		fmt.Fprintf(&providers, "  - {id: %s, api: %s, base_url: '%s', api_key: %s, allow_unlisted_models: true%s}\n", id, api, base, hostKey, more)
 		models = append(models, id+"/m")
 	}
-	apis := []string{"anthropic-messages", "openai-completions", "openai-responses", "google-generative-ai", "mistral-conversations", "faux"}
-	for _, api := range apis {
+	places := map[string]string{ // what some APIs need to know beside
+		"anthropic-messages": "", "openai-completions": "", "openai-responses": "", "google-generative-ai": "", "mistral-conversations": "", "faux": "",
+		"azure-openai-responses": "", "google-vertex": ", project: p, location: global", "bedrock-converse-stream": ", region: us-east-1",
+	}
+	for api, place := range places {
 		for _, mode := range []string{"status400", "status401", "status403", "status404", "status413", "status418", "status429", "status500", "status503", "status529", "html", "redirect", "garbage", "event", "cut"} {
-			add(api+"-"+mode, api, host.URL+"/"+mode, "")
+			add(api+"-"+mode, api, host.URL+"/"+mode, place)
 		}
-		add(api+"-gone", api, "http://127.0.0.1:1", "")
-		add(api+"-proxy", api, host.URL+"/cut", ", proxy: 'http://user:"+hostKey+"@127.0.0.1:1'")
+		add(api+"-gone", api, "http://127.0.0.1:1", place)
+		add(api+"-proxy", api, host.URL+"/cut", place+", proxy: 'http://user:"+hostKey+"@127.0.0.1:1'")
 	}
 	for _, word := range []string{"rate_limit", "quota", "auth", "permission", "not_found", "context", "too_large", "html", "before", "mid-stream", "refusal", "truncate", "reset", "malformed", "server", "overloaded"} {
 		models = append(models, "faux/error#"+word)
@@ -107,6 +111,7 @@ func TestNothingLeaks(t *testing.T) {
 		w.said = !strings.Contains(model, words) && script == "" && model != "faux/echo" && model != "faux/agent"
 		w.all(name, model, prompt)
 	}
+	w.images()
 	for _, token := range []string{"", callerKey} { // refused calls, too
 		w.all("refused", "faux/echo", words, token)
 	}
@@ -157,6 +162,9 @@ func (w *watch) all(what, model, prompt string, token ...string) {
 	}
 	g := harness.Ask(model, prompt, "look")
 	g.Context.SystemPrompt += words
+	if strings.Contains(model, "status5") { // a retry and a fallback, which fail alike
+		g.Retry, g.FallbackModels = &llmdv1.RetryPolicy{MaxRetries: 1}, []string{model}
+	}
 	for _, ctx := range ctxs {
 		var trailer metadata.MD
 		w.calls++
@@ -187,6 +195,24 @@ func (w *watch) all(what, model, prompt string, token ...string) {
 	w.look(what+" ListModels", list, err, nil)
 	hosts, err := w.models.ListProviders(ctx, &llmdv1.ListProvidersRequest{})
 	w.look(what+" ListProviders", hosts, err, nil)
+}
+
+// images are asked for at addresses that hold secrets and words.
+func (w *watch) images() {
+	for _, uri := range []string{
+		"http://127.0.0.1:1/x.png?sig=" + callerKey + words, "http://user:" + callerKey + "@10.0.0.1/x.png#" + words,
+		"http://localhost/" + "x.png?" + words,
+	} {
+		g := harness.Ask("faux/echo", words)
+		u := g.Context.Messages[0].GetUser()
+		u.Content = append(u.Content, &llmdv1.UserContent{Block: &llmdv1.UserContent_Image{Image: &llmdv1.ImageContent{Source: &llmdv1.ImageContent_Uri{Uri: uri}}}})
+		r, err := w.llmd.Complete(with(w.t, aliceToken), &llmdv1.CompleteRequest{Generation: g})
+		w.said = true
+		if err == nil {
+			w.t.Errorf("an image at %s", uri)
+		}
+		w.look("image", r, err, nil)
+	}
 }
 
 // look finds secrets and words in an answer, a status with its details, and a
