@@ -222,6 +222,31 @@ func TestWebOthersResponses(t *testing.T) {
 	}
 }
 
+// A caller's limits are the same by whatever it comes.
+func TestWebLimits(t *testing.T) {
+	a := newAuthority(t, "ca")
+	l := start(t, onWeb(t, guarded(t, a, "  limits: {per_caller: {concurrent_calls: 1}}\n"), ""))
+	native, err := llmdv1.NewInferenceServiceClient(dial(t, l.tcp, a.trusts())).Stream(with(t, aliceToken),
+		&llmdv1.StreamRequest{Generation: harness.Ask("faux/echo", `faux: [{"text": "ten"}, {"text": " nine", "delay_ms": 50000}]`)})
+	if err == nil {
+		_, err = native.Recv()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := "https://" + l.web + llmdv1.ModelService_ListModels_FullMethodName
+	for _, option := range []connect.ClientOption{connect.WithProtoJSON(), connect.WithGRPCWeb(), connect.WithGRPC()} {
+		client := l.browser(t, true, false, a.trusts())
+		no := webCall(limited(t), t, client, url, false, http.Header{"Authorization": {"Bearer " + aliceToken}}, option)
+		if no == nil || no.Code() != connect.CodeResourceExhausted || reasonOfWeb(no) != "TENANT_QUOTA" {
+			t.Errorf("alice's second call: %v", no)
+		}
+		if err := webCall(limited(t), t, client, url, false, http.Header{"Authorization": {"Bearer " + bobToken}}, option); err != nil {
+			t.Errorf("bob's first: %v", err)
+		}
+	}
+}
+
 // post is what a page, or a name that was made to point here, would send.
 func (l *lab) post(t *testing.T, client *http.Client, method, scheme string, header map[string][]string) *http.Response {
 	t.Helper()
