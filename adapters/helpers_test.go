@@ -37,6 +37,24 @@ func TestFitBudget(t *testing.T) {
 	}
 }
 
+// TestToolOrder: by the bytes of the names, whatever the caller's order.
+func TestToolOrder(t *testing.T) {
+	g := &llmdv1.Generation{Context: &llmdv1.Context{}}
+	for _, name := range []string{"b", "é", "_", "a", "B"} {
+		g.Context.Tools = append(g.Context.Tools, &llmdv1.Tool{Name: name})
+	}
+	o, err := Negotiate(g, g.GetContext(), &profile.Model{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(o.Effective(g).GetToolNames(), " "); got != "B _ a b é" {
+		t.Errorf("%s", got)
+	}
+	if g.GetContext().GetTools()[0].GetName() != "b" {
+		t.Error("the caller's own list is changed")
+	}
+}
+
 // TestDefaultMaxOutput: what is only guessed makes nothing smaller.
 func TestDefaultMaxOutput(t *testing.T) {
 	prompt := func(tokens int) *llmdv1.Context {

@@ -41,8 +41,7 @@ type Options struct {
 	// DefaultMaxOutputTokens is for APIs that must be given a limit: the model's
 	// own, made smaller where the context window is nearly full.
 	DefaultMaxOutputTokens int32
-	// Tools are the tools exposed, in the caller's order; with ToolName only that
-	// one.
+	// Tools are the tools exposed, sorted by name; with ToolName only that one.
 	Tools []*llmdv1.Tool
 	// ToolMode is the caller's rule; UNSPECIFIED if it gave none. It is REQUIRED
 	// with ToolName.
@@ -85,16 +84,20 @@ func Negotiate(g *llmdv1.Generation, history *llmdv1.Context, m *profile.Model) 
 	return o, nil
 }
 
-// negotiateTools keeps the caller's order, which EffectiveOptions repeats (contract 1.8).
+// negotiateTools puts the tools in the order of their names (bytewise), whatever the
+// caller's: providers cache a request by how it begins, and tools are often listed from
+// a map.
 func negotiateTools(o *Options, g *llmdv1.Generation) {
-	o.Tools = g.GetContext().GetTools()
+	o.Tools = slices.SortedStableFunc(slices.Values(g.GetContext().GetTools()), func(a, b *llmdv1.Tool) int {
+		return strings.Compare(a.GetName(), b.GetName())
+	})
 	o.ToolMode = g.GetToolChoice().GetMode()
 	o.ToolName = g.GetToolChoice().GetToolName()
 	if o.ToolName == "" {
 		return
 	}
 	o.ToolMode = llmdv1.ToolMode_TOOL_MODE_REQUIRED
-	o.Tools = slices.DeleteFunc(slices.Clone(o.Tools), func(t *llmdv1.Tool) bool { return t.GetName() != o.ToolName })
+	o.Tools = slices.DeleteFunc(o.Tools, func(t *llmdv1.Tool) bool { return t.GetName() != o.ToolName })
 }
 
 func negotiateThinking(o *Options, want llmdv1.ReasoningEffort, m *profile.Model) error {

@@ -20,6 +20,10 @@ refused, and never bent in silence:
   ` + "`adjustments`" + ` is in plain words, ` + "`reasoning_disabled_reason`" + ` says why thinking was turned
   off. ` + "`started`" + ` and ` + "`PrepareContext`" + ` carry it.
 
+Tools are sent in the order of their names (bytewise), whatever the caller's: providers
+cache a request by how it begins. With a tool that must be called by name, only that one
+is sent. EffectiveOptions.tool_names lists them.
+
 Options that are not set are not sent, except where an API must be given a limit.
 ` + "`provider_options_json`" + ` is laid over the finished body, for everything that has no option of
 its own; it can change all but that the answer is streamed. ` + "`PrepareContext`" + ` shows the

@@ -165,7 +165,8 @@ type Context struct {
 	SystemPrompt string `protobuf:"bytes,1,opt,name=system_prompt,json=systemPrompt,proto3" json:"system_prompt,omitempty"`
 	// Required. The turns so far, oldest first, at least one.
 	Messages []*Message `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
-	// Optional. What the model may call. Names are unique.
+	// Optional. What the model may call. Names are unique; their order means nothing,
+	// providers get them sorted by name.
 	Tools         []*Tool `protobuf:"bytes,3,rep,name=tools,proto3" json:"tools,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
