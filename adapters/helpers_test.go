@@ -37,7 +37,7 @@ func TestFitBudget(t *testing.T) {
 	}
 }
 
-// TestToolOrder: by the bytes of the names, whatever the caller's order.
+// TestToolOrder: sent by the bytes of the names, and told in the caller's order.
 func TestToolOrder(t *testing.T) {
 	g := &llmdv1.Generation{Context: &llmdv1.Context{}}
 	for _, name := range []string{"b", "é", "_", "a", "B"} {
@@ -47,8 +47,15 @@ func TestToolOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(o.Effective(g).GetToolNames(), " "); got != "B _ a b é" {
-		t.Errorf("%s", got)
+	var sent []string
+	for _, tool := range o.Tools {
+		sent = append(sent, tool.GetName())
+	}
+	if got := strings.Join(sent, " "); got != "B _ a b é" {
+		t.Errorf("sent as %s", got)
+	}
+	if got := strings.Join(o.Effective(g).GetToolNames(), " "); got != "b é _ a B" {
+		t.Errorf("told as %s", got)
 	}
 	if g.GetContext().GetTools()[0].GetName() != "b" {
 		t.Error("the caller's own list is changed")

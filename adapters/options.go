@@ -170,8 +170,11 @@ func (o *Options) Effective(g *llmdv1.Generation) *llmdv1.EffectiveOptions {
 	if o.Thinking == ThinkingOff {
 		e.ReasoningEffort = llmdv1.ReasoningEffort_REASONING_EFFORT_NONE
 	}
-	for _, t := range o.Tools {
-		e.ToolNames = append(e.ToolNames, t.GetName())
+	// In the caller's order, to be compared with what was given.
+	for _, t := range g.GetContext().GetTools() {
+		if o.ToolName == "" || t.GetName() == o.ToolName {
+			e.ToolNames = append(e.ToolNames, t.GetName())
+		}
 	}
 	return e
 }

@@ -298,7 +298,7 @@ func TestEffective(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := r.Effective
-	if e.GetReasoningEffort() != effortLow || e.GetMaxOutputTokens() != 32000 || strings.Join(e.GetToolNames(), ",") != "a,b" {
+	if e.GetReasoningEffort() != effortLow || e.GetMaxOutputTokens() != 32000 || strings.Join(e.GetToolNames(), ",") != "b,a" {
 		t.Errorf("%v", e)
 	}
 }

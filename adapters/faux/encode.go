@@ -47,7 +47,11 @@ func (*Adapter) Encode(call *adapters.Call) (*adapters.Request, error) {
 	w.BeginObject()
 	w.Member("model", call.Model.ID)
 	w.MemberIf("system", call.Context.GetSystemPrompt())
-	writeTools(&w, call.Options.Tools)
+	tools := call.Options.Tools
+	if call.Options.ToolName == "" {
+		tools = call.Context.GetTools() // in the caller's order: faux models call the first
+	}
+	writeTools(&w, tools)
 	if err := writeMessages(&w, call.Context.GetMessages()); err != nil {
 		return nil, err
 	}

@@ -105,7 +105,7 @@ func TestEncodeHistory(t *testing.T) {
 	want := []string{
 		`{"model":"agent"`,
 		`"system":"Be brief."`,
-		`"tools":[{"name":"time"}`, `{"name":"weather"`, `"description":"Tells it."`, `"parameters":{"type": "object"}`, `"strict":true}]`,
+		`"tools":[{"name":"weather"`, `"description":"Tells it."`, `"parameters":{"type": "object"}`, `"strict":true}`, `{"name":"time"}]`,
 		`"messages":[{"role":"user"`, `"content":[{"type":"text"`, `"text":"Hi <b>"}`, `{"type":"text"`, `"text":"and"}]}`,
 		`{"role":"assistant"`,
 		`"content":[{"type":"thinking"`, `"thinking":"I & you"`, `"signature":"9a"}`,

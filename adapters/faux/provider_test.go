@@ -194,7 +194,7 @@ func TestParallel(t *testing.T) {
 			ids[b.ID] = true
 		}
 	}
-	want := []string{`time {}`, `weather {"city":"Zürich 2","days":2}`, `time {}`}
+	want := []string{`weather {"city":"Zürich","days":2}`, `time {}`, `weather {"city":"Zürich 3","days":2}`}
 	if diff := cmp.Diff(want, calls); diff != "" || len(ids) != 3 {
 		t.Errorf("%d ids; (-want +got)\n%s", len(ids), diff)
 	}

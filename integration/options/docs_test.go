@@ -22,7 +22,7 @@ refused, and never bent in silence:
 
 Tools are sent in the order of their names (bytewise), whatever the caller's: providers
 cache a request by how it begins. With a tool that must be called by name, only that one
-is sent. EffectiveOptions.tool_names lists them.
+is sent. EffectiveOptions.tool_names lists them in the caller's order.
 
 Options that are not set are not sent, except where an API must be given a limit.
 ` + "`provider_options_json`" + ` is laid over the finished body, for everything that has no option of

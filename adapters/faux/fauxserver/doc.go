@@ -10,7 +10,7 @@
 //
 //   - echo answers with the last user text.
 //   - text-only is echo without images: it refuses them.
-//   - agent thinks (signed), says a few words and calls the first tool, by name, with
+//   - agent thinks (signed), says a few words and calls the first tool with
 //     arguments made from its schema. Once the results are in, it thinks again and
 //     reports them. Without tools it just answers.
 //   - parallel calls three tools at once, their arguments interleaved.

@@ -1779,7 +1779,7 @@ type EffectiveOptions struct {
 	Verbosity Verbosity `protobuf:"varint,4,opt,name=verbosity,proto3,enum=llmd.v1.Verbosity" json:"verbosity,omitempty"`
 	// The output limit sent; 0 = none.
 	MaxOutputTokens int32 `protobuf:"varint,5,opt,name=max_output_tokens,json=maxOutputTokens,proto3" json:"max_output_tokens,omitempty"`
-	// The tools exposed, in the order in which they are sent: by name, bytewise.
+	// The tools exposed, in the caller's order. Providers get them sorted by name.
 	ToolNames []string `protobuf:"bytes,6,rep,name=tool_names,json=toolNames,proto3" json:"tool_names,omitempty"`
 	// Silence after which the response is given up.
 	IdleTimeout *durationpb.Duration `protobuf:"bytes,7,opt,name=idle_timeout,json=idleTimeout,proto3" json:"idle_timeout,omitempty"`
