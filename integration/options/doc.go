@@ -24,4 +24,19 @@
 // argued twice: by the laws, which know the spelling of every option on every API
 // from the providers' documentation and run package providersim over each request,
 // and by reading the files.
+//
+// # What is proved where
+//
+// Besides the table here, which has every option on every API:
+//
+//	efforts, budgets            adapters TestFitBudget; openaichat TestThinkingFormats, TestThinkingBudget;
+//	                            google TestEffortWords; bedrock TestTraits, TestBudgetNeedsThinkingHistory
+//	tools, choice, strict       adapters TestToolSchema; adapters/schema TestStrict, TestFaults,
+//	                            TestClaudeFaults; google TestRewriteSchema
+//	tiers, verbosity, caches    internal/catalog TestOtherAPIs, TestCompatMatrix; adapters TestHasVerbosity;
+//	                            anthropic TestMarkers; openaichat TestCacheMarkers, TestSessionHeaders
+//	output limits               adapters TestDefaultMaxOutput
+//	images                      service TestImages...; internal/fetch TestHostileURLs and its neighbours
+//	arguments of calls          toolcheck; service TestArgumentMismatches
+//	usage and cost              usage_test.go; internal/catalog TestCost, TestCostTiers, TestTierFactor
 package options

@@ -303,6 +303,27 @@ func imageWishes() []wish {
 		user("as a data URL", func(g *llmdv1.Generation) {
 			show(g, &llmdv1.ImageContent{Source: &llmdv1.ImageContent_Uri{Uri: "data:image/png;base64," + pixel}})
 		}),
+		user("called another type than it is", func(g *llmdv1.Generation) {
+			i := image()
+			i.MimeType = "image/jpeg"
+			show(g, i)
+		}),
+		user("as a data URL that cannot be read", func(g *llmdv1.Generation) {
+			show(g, &llmdv1.ImageContent{Source: &llmdv1.ImageContent_Uri{Uri: "data:image/png;base64,%%%"}})
+		}),
+		user("as a data URL that cannot be read, REJECT", func(g *llmdv1.Generation) {
+			show(g, &llmdv1.ImageContent{Source: &llmdv1.ImageContent_Uri{Uri: "data:image/png;base64,%%%"}})
+			policy(g, llmdv1.UnsupportedImages_UNSUPPORTED_IMAGES_REJECT)
+		}),
+		user("as a data URL of text", func(g *llmdv1.Generation) {
+			show(g, &llmdv1.ImageContent{Source: &llmdv1.ImageContent_Uri{Uri: "data:text/plain;base64,aGVsbG8="}})
+		}),
+		user("behind a URL with a password", func(g *llmdv1.Generation) {
+			show(g, &llmdv1.ImageContent{Source: &llmdv1.ImageContent_Uri{Uri: "https://me:secret@host.example/a.png"}})
+		}),
+		user("behind a ftp URL", func(g *llmdv1.Generation) {
+			show(g, &llmdv1.ImageContent{Source: &llmdv1.ImageContent_Uri{Uri: "ftp://host.example/a.png"}})
+		}),
 		user("of a type that no model reads", func(g *llmdv1.Generation) {
 			show(g, &llmdv1.ImageContent{Source: &llmdv1.ImageContent_Data{Data: []byte("BM a bitmap")}, MimeType: "image/bmp"})
 		}),
