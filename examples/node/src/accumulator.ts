@@ -160,5 +160,5 @@ function whole({ content, text, open, last }: Block): AssistantContent {
 // The length counts bytes of UTF-8, and strings are UTF-16 here.
 function readable(text: string, last?: ToolCallDeltaEvent): string {
   if (!last?.validPrefixBytes) return "{}";
-  return Buffer.from(text).subarray(0, last.validPrefixBytes).toString() + last.closing;
+  return new TextDecoder().decode(new TextEncoder().encode(text).subarray(0, last.validPrefixBytes)) + last.closing;
 }
