@@ -248,7 +248,8 @@ func TestDisconnects(t *testing.T) {
 			got, attached := disturbed(t, s, fmt.Sprint("cut", i), rnd)
 			cuts.Store(i, attached)
 			replay, err := attach(s.replicas[rnd.IntN(3)], as(t, mine), fmt.Sprint("cut", i), -1, everything)
-			for harness.ReasonOf(err) == "RESPONSE_STORE_UNAVAILABLE" {
+			for tried := 0; tried < 500 && notYet(err); tried++ {
+				time.Sleep(20 * time.Millisecond)
 				replay, err = attach(s.replicas[rnd.IntN(3)], as(t, mine), fmt.Sprint("cut", i), -1, everything)
 			}
 			if err != nil {
@@ -278,6 +279,13 @@ func TestDisconnects(t *testing.T) {
 	}
 }
 
+// notYet: what happened just now may not have come to the other processes, and on a
+// machine that is as busy as this a round trip may take too long.
+func notYet(err error) bool {
+	reason := harness.ReasonOf(err)
+	return reason == "RESPONSE_NOT_FOUND" || reason == "RESPONSE_STORE_UNAVAILABLE"
+}
+
 // disturbed reads a stream in pieces, each from some replica.
 func disturbed(t *testing.T, s *site, request string, rnd *rand.Rand) (got []*llmdv1.StreamResponse, attached int) {
 	t.Helper()
@@ -297,9 +305,7 @@ func disturbed(t *testing.T, s *site, request string, rnd *rand.Rand) (got []*ll
 		most := 1 + rnd.IntN(30)
 		piece, err := attach(s.replicas[rnd.IntN(3)], ctx, request, last(got).GetSequenceNumber(), most)
 		cut()
-		// A response that began just now may not have come to the others yet, and on a
-		// machine that is as busy as this a round trip may take too long.
-		if reason := harness.ReasonOf(err); err != nil && (attached > 1000 || reason != "RESPONSE_NOT_FOUND" && reason != "RESPONSE_STORE_UNAVAILABLE") {
+		if err != nil && (attached > 1000 || !notYet(err)) {
 			t.Errorf("%s: %v", request, err)
 			return got, attached
 		}
