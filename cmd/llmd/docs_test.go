@@ -181,7 +181,7 @@ func TestPagesShowTheExamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for page, example := range map[string]string{"README.md": "ask", "docs/events.md": "arguments"} {
+	for page, example := range map[string]string{"README.md": "ask", "docs/events.md": "arguments", "docs/shared-responses.md": "attach"} {
 		_, code, _ := strings.Cut(string(source), "// begin "+example+"\n")
 		code, _, ok := strings.Cut(code, "// end "+example+"\n")
 		if !ok || !strings.Contains(readPage(t, page), "```go\n"+strings.TrimSpace(code)+"\n```\n") {
@@ -192,7 +192,7 @@ func TestPagesShowTheExamples(t *testing.T) {
 
 // TestLinks: what the pages point at in this repository is there.
 func TestLinks(t *testing.T) {
-	for _, page := range []string{"README.md", "docs/configuration.md", "docs/errors.md", "docs/events.md", "docs/handoff.md", "docs/options.md", "docs/providers.md", "docs/clients.md", "docs/security.md", "docs/grpcurl.md", "SECURITY.md", "CONTRIBUTING.md"} {
+	for _, page := range []string{"README.md", "docs/configuration.md", "docs/errors.md", "docs/events.md", "docs/handoff.md", "docs/options.md", "docs/providers.md", "docs/clients.md", "docs/security.md", "docs/shared-responses.md", "docs/grpcurl.md", "SECURITY.md", "CONTRIBUTING.md"} {
 		for _, link := range regexp.MustCompile(`\]\(([^)#:]+)\)`).FindAllStringSubmatch(readPage(t, page), -1) {
 			if _, err := os.Stat(filepath.Join(root, filepath.Dir(page), link[1])); err != nil {
 				t.Errorf("%s: %v", page, err)

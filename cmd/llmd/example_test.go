@@ -7,15 +7,17 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 	"github.com/llmd-dev/llmd/internal/config"
 )
 
-// The functions between the markers stand in README.md and docs/events.md, to the
+// The functions between the markers stand in README.md and the pages of docs, to the
 // letter; TestPagesShowTheExamples checks it.
 
 // begin ask
@@ -78,6 +80,18 @@ func (a *arguments) add(e *llmdv1.ToolCallDeltaEvent) (map[string]any, error) {
 
 // end arguments
 
+// begin attach
+
+// attach follows a response behind the last event that was seen.
+func attach(ctx context.Context, client llmdv1.InferenceServiceClient, requestID string, last int32) (grpc.ServerStreamingClient[llmdv1.StreamResponse], error) {
+	return client.Attach(ctx, &llmdv1.AttachRequest{
+		Target:             &llmdv1.AttachRequest_RequestId{RequestId: requestID},
+		LastSequenceNumber: &last, // unset: from the beginning
+	})
+}
+
+// end attach
+
 // exampleServer starts an llmd for an example.
 func exampleServer() (address string, stop func(), err error) {
 	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
@@ -139,4 +153,44 @@ func Example_arguments() {
 	// {"path": "/tmp/notes", "lin            map[path:/tmp/notes]
 	// {"path": "/tmp/notes", "lines": [1,    map[lines:[1] path:/tmp/notes]
 	// {"path": "/tmp/notes", "lines": [1, 22]} map[lines:[1 22] path:/tmp/notes]
+}
+
+func Example_attach() {
+	address, stop, err := exampleServer()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer stop()
+	conn, err := dial(address)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = conn.Close() }()
+	client := llmdv1.NewInferenceServiceClient(conn)
+	request := &llmdv1.StreamRequest{
+		RequestId: "r", Options: &llmdv1.StreamOptions{Detached: durationpb.New(time.Minute)},
+		Generation: &llmdv1.Generation{Model: "faux/echo", Context: &llmdv1.Context{Messages: []*llmdv1.Message{userMessage(userText("one two"))}}},
+	}
+	ctx, lose := context.WithCancel(context.Background())
+	stream, err := client.Stream(ctx, request)
+	if err == nil {
+		_, err = stream.Recv() // started, number 0
+	}
+	lose()
+	if err == nil {
+		stream, err = attach(context.Background(), client, "r", 0)
+	}
+	for err == nil {
+		var event *llmdv1.StreamResponse
+		if event, err = stream.Recv(); err == nil && event.GetDone() != nil {
+			fmt.Println(event.GetDone().GetMessage().GetContent()[0].GetText().GetText())
+		}
+	}
+	if !errors.Is(err, io.EOF) {
+		fmt.Println(err)
+	}
+	// Output:
+	// one two
 }

@@ -45,7 +45,8 @@ type InferenceServiceClient interface {
 	// point): a failure before it is a status alone, and an abort before it is
 	// started without provider ids, then aborted. After it there is exactly one
 	// terminal event, the last message. A repeated request_id joins with started,
-	// then a snapshot of what there is, then the rest. The status is OK if and only
+	// then a snapshot of what there is, then the rest; one of a response that is
+	// detached or shared gets its events from the beginning. The status is OK if and only
 	// if the terminal event is done, or aborted with cause REQUESTED; otherwise it
 	// repeats the error. An OK status without a terminal event is a broken stream.
 	Stream(ctx context.Context, in *StreamRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[StreamResponse], error)
@@ -177,7 +178,8 @@ type InferenceServiceServer interface {
 	// point): a failure before it is a status alone, and an abort before it is
 	// started without provider ids, then aborted. After it there is exactly one
 	// terminal event, the last message. A repeated request_id joins with started,
-	// then a snapshot of what there is, then the rest. The status is OK if and only
+	// then a snapshot of what there is, then the rest; one of a response that is
+	// detached or shared gets its events from the beginning. The status is OK if and only
 	// if the terminal event is done, or aborted with cause REQUESTED; otherwise it
 	// repeats the error. An OK status without a terminal event is a broken stream.
 	Stream(*StreamRequest, grpc.ServerStreamingServer[StreamResponse]) error

@@ -88,8 +88,8 @@ func (r *remote) lostEvents(f *folded) (events []*llmdv1.StreamResponse) {
 	m.StopReason = llmdv1.StopReason_STOP_REASON_ABORTED
 	m.Error = r.store.options.Lost(r.info.Instance)
 	ab := &llmdv1.AbortedEvent{Cause: llmdv1.AbortCause_ABORT_CAUSE_INSTANCE_LOST, Message: m}
-	if proto.Size(m) > maxEventBytes {
-		m.Content, ab.ContentOmitted = nil, true // the events have it
+	if f.omitted || proto.Size(m) > maxEventBytes {
+		m.Content, ab.ContentOmitted = nil, true // the events have it, where they are kept
 	}
 	return append(events, &llmdv1.StreamResponse{
 		SequenceNumber: f.next + int32(len(events)), Event: &llmdv1.StreamResponse_Aborted{Aborted: ab},

@@ -39,7 +39,7 @@ func (s *Store) Abort(ctx context.Context, k responses.Key, reason string) (*res
 	switch {
 	case errors.Is(err, responses.ErrNotFound):
 		if here, herr := s.local.Known(ctx, k); herr == nil && here.Record != nil {
-			return &responses.Receipt{Message: here.Record.Message, Finished: true}, nil
+			return &responses.Receipt{Message: here.Record.Message, ContentOmitted: here.Record.ContentOmitted, Finished: true}, nil
 		}
 		return nil, s.bury(ctx, k, reason)
 	case err != nil:
@@ -54,12 +54,12 @@ func (s *Store) Abort(ctx context.Context, k responses.Key, reason string) (*res
 	if err != nil {
 		return nil, err
 	}
-	m, err := r.final(ctx, last)
+	m, omitted, err := r.final(ctx, last)
 	if err != nil {
 		return nil, err
 	}
 	by := last.GetAborted().GetCause() == llmdv1.AbortCause_ABORT_CAUSE_REQUESTED
-	return &responses.Receipt{Message: m, Finished: !running || !by}, nil
+	return &responses.Receipt{Message: m, ContentOmitted: omitted, Finished: !running || !by}, nil
 }
 
 // bury leaves a tombstone for a request id that is not known.
@@ -119,22 +119,23 @@ func (r *remote) terminal(ctx context.Context) (*llmdv1.StreamResponse, error) {
 	}
 }
 
-// final is the message of a response that has ended.
-func (r *remote) final(ctx context.Context, last *llmdv1.StreamResponse) (*llmdv1.AssistantMessage, error) {
-	m, omitted := responses.Final(last)
+// final is the message of a response that has ended. omitted: its content is not
+// kept.
+func (r *remote) final(ctx context.Context, last *llmdv1.StreamResponse) (m *llmdv1.AssistantMessage, omitted bool, err error) {
+	m, omitted = responses.Final(last)
 	if !omitted {
-		return m, nil
+		return m, false, nil
 	}
 	again, err := r.store.find(ctx, r.info.Owner, r.info.ResponseID)
 	if err != nil || again.state.extra == "" {
-		return m, err
+		return m, true, err
 	}
 	text, err := r.box.open("message", again.state.extra)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	whole := &llmdv1.AssistantMessage{}
-	return whole, proto.Unmarshal(text, whole)
+	return whole, false, proto.Unmarshal(text, whole)
 }
 
 // Message implements responses.Store.
@@ -179,10 +180,10 @@ func (r *remote) kept(ctx context.Context, last *llmdv1.StreamResponse) (*respon
 		if last = a.last; last == nil {
 			m := a.Message()
 			m.ResponseId = r.info.ResponseID
-			return &responses.Kept{Message: m}, nil
+			return &responses.Kept{Message: m, ContentOmitted: a.omitted}, nil
 		}
 	}
-	m, err := r.final(ctx, last)
+	m, omitted, err := r.final(ctx, last)
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +192,7 @@ func (r *remote) kept(ctx context.Context, last *llmdv1.StreamResponse) (*respon
 	if err != nil {
 		return nil, err
 	}
-	return &responses.Kept{Message: m, ExpireTime: time.Now().Add(max(ttl.Val(), 0))}, nil
+	return &responses.Kept{Message: m, ContentOmitted: omitted, ExpireTime: time.Now().Add(max(ttl.Val(), 0))}, nil
 }
 
 // folded is all that Redis has of a response.
@@ -200,6 +201,7 @@ type folded struct {
 	started *llmdv1.StreamResponse
 	last    *llmdv1.StreamResponse // the terminal event, if it is there
 	next    int32
+	omitted bool // some of the content is not kept
 }
 
 func (r *remote) fold(ctx context.Context) (*folded, error) {
@@ -216,6 +218,7 @@ func (r *remote) fold(ctx context.Context) (*folded, error) {
 			}
 			if e.checkpoint {
 				f.Accumulator = accumulate.Accumulator{}
+				f.omitted = e.events[len(e.events)-1].GetSnapshot().GetContentOmitted()
 			}
 			for _, event := range e.events {
 				f.Add(event)

@@ -220,7 +220,7 @@ func (k *sink) checkpoint(end *final) *batch {
 // finish makes a batch the last one.
 func (k *sink) finish(b *batch, end *final) {
 	b.state, b.ttl = "e", max(responses.TTL-time.Since(end.at), time.Second)
-	if _, omitted := responses.Final(end.record.Terminal); omitted && len(end.record.Message.GetContent()) > 0 {
+	if _, omitted := responses.Final(end.record.Terminal); omitted && !end.record.ContentOmitted {
 		// The event had no room for it.
 		if text, err := proto.Marshal(end.record.Message); err == nil {
 			sealed, _ := k.box.seal("message", text)

@@ -370,6 +370,9 @@ func TestBounds(t *testing.T) {
 		_, err = trail.Next(limited(t))
 		return errors.Is(err, responses.ErrGone)
 	})
+	if m, err := b.Message(limited(t), id("a.long"), 0); err != nil || !m.ContentOmitted {
+		t.Errorf("its message: %v, %v", m, err)
+	}
 	long.End()
 	eventually(t, "its end", func() bool {
 		m, err := b.Message(limited(t), id("a.long"), 0)
