@@ -1,6 +1,8 @@
 package web
 
 import (
+	"net"
+	"net/http"
 	"testing"
 	"time"
 
@@ -104,5 +106,25 @@ func TestStopNow(t *testing.T) {
 				t.Error("the server goes on")
 			}
 		})
+	}
+}
+
+// Connections that browsers open in advance hold nobody up.
+func TestDrainUnused(t *testing.T) {
+	l := start(t, "  drain_timeout: 40s\n")
+	for range 3 {
+		c, err := net.Dial("tcp", l.tcp)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+	}
+	if got := l.send(t, request{path: complete, body: ask, header: asJSON()}); got.status != http.StatusOK {
+		t.Fatalf("%+v", got)
+	}
+	began := time.Now()
+	l.stop()
+	if !l.ended(20*time.Second) || time.Since(began) > 4*time.Second { // net/http would wait for 5
+		t.Errorf("it took %v", time.Since(began))
 	}
 }

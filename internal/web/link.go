@@ -26,6 +26,7 @@ var errClosed = errors.New("web: closed")
 type link struct {
 	id    string
 	born  time.Time
+	used  atomic.Bool // there was a request
 	outer net.Conn
 
 	mu     sync.Mutex
@@ -70,17 +71,31 @@ func (l *links) open(ctx context.Context, c net.Conn) context.Context {
 
 // state is http.Server.ConnState. A client that is gone takes its calls along.
 func (l *links) state(c net.Conn, s http.ConnState) {
-	if s != http.StateClosed && s != http.StateHijacked {
-		return
-	}
-	found, ok := l.byConn.LoadAndDelete(c)
+	found, _ := l.byConn.Load(c)
+	of, ok := found.(*link)
 	if !ok {
 		return
 	}
-	if gone, ok := found.(*link); ok {
-		l.byID.Delete(gone.id)
-		gone.close()
+	switch s {
+	case http.StateActive:
+		of.used.Store(true)
+	case http.StateClosed, http.StateHijacked:
+		l.byConn.Delete(c)
+		l.byID.Delete(of.id)
+		of.close()
+	case http.StateNew, http.StateIdle:
 	}
+}
+
+// closeUnused closes connections that browsers open in advance. net/http would wait
+// for their first request.
+func (l *links) closeUnused() {
+	l.byConn.Range(func(_, v any) bool {
+		if of, ok := v.(*link); ok && !of.used.Load() {
+			_ = of.outer.Close()
+		}
+		return true
+	})
 }
 
 func (l *link) close() {

@@ -107,6 +107,7 @@ func New(o Options) (*Server, error) {
 		// Failed handshakes and the like: of interest to nobody but who looks for them.
 		ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 	}
+	s.http.RegisterOnShutdown(s.links.closeUnused)
 	return s, nil
 }
 
