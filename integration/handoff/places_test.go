@@ -180,12 +180,15 @@ func nothingInserted(_ *World, t Turn, p *Prepared) *broken {
 	known := historyTexts(t.Generation.GetContext())
 	used := map[string]int{} // words that were found, by rule
 	for _, l := range leaves(p.Body) {
-		if l.part == "own" || l.part == "call" || strings.Contains(l.text, ";base64,") {
+		if l.part == "own" || l.part == "call" || strings.Contains(l.text, ";base64,") || isImageData(t.Generation.GetContext(), l.text) {
 			continue
 		}
 		rest := l.text
+		without := func(s string) { rest = strings.ReplaceAll(rest, s, "") }
 		for _, s := range known {
-			rest = strings.ReplaceAll(rest, s, "")
+			if Word(s) != "" { // what was cut to a letter or two is looked for at the end
+				without(s)
+			}
 		}
 		for words, rules := range inserted() {
 			n := strings.Count(rest, words)
@@ -204,7 +207,10 @@ func nothingInserted(_ *World, t Turn, p *Prepared) *broken {
 				return breach("nothing inserted", "%q is in the request, and no %v in the report", words, rules)
 			}
 		}
-		if rest = strings.TrimSpace(rest); rest != "" && !isImageData(t.Generation.GetContext(), rest) {
+		for _, s := range known {
+			without(s)
+		}
+		if rest = strings.TrimSpace(rest); rest != "" {
 			return breach("nothing inserted", "%q is in the %s of the request, and not in the history", rest, l.part)
 		}
 	}

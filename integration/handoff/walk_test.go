@@ -1,6 +1,7 @@
 package handoff
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"runtime"
@@ -8,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/llmd-dev/llmd/transform"
 )
@@ -20,6 +22,9 @@ func newWorld(t testing.TB) *World {
 	}
 	return w
 }
+
+// limit ends the long run before its time.
+var limit = flag.Duration("limit", 0, "begin no conversation after this time; 0 = all of them")
 
 // long says whether the long run is asked for.
 func long() bool { return os.Getenv("LLMD_LONG") == "1" }
@@ -77,19 +82,23 @@ func TestLaws(t *testing.T) {
 	if long() {
 		walks = 20_000
 	}
+	began := time.Now()
 	w := newWorld(t)
 	count := newMatrix()
 	var next atomic.Uint64
 	first := firstSeed(t)
 	next.Store(first)
 	var found atomic.Pointer[failure]
+	var done atomic.Uint64
 	var wg sync.WaitGroup
+	enough := func() bool { return *limit > 0 && time.Since(began) > *limit }
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
-			for seed := next.Add(1) - 1; seed < first+walks && found.Load() == nil; seed = next.Add(1) - 1 {
+			for seed := next.Add(1) - 1; seed < first+walks && found.Load() == nil && !enough(); seed = next.Add(1) - 1 {
 				if f := stroll(w, seed, count); f != nil {
 					found.CompareAndSwap(nil, f)
 				}
+				done.Add(1)
 			}
 		})
 	}
@@ -99,9 +108,9 @@ func TestLaws(t *testing.T) {
 	}
 	count.check(t)
 	if long() {
-		t.Log("\n" + count.text(walks))
+		t.Log("\n" + count.text(done.Load()))
 		if *writeMatrix {
-			count.write(t, walks)
+			count.write(t, done.Load())
 		}
 	}
 }
