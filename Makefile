@@ -1,7 +1,7 @@
 # Every target but catalogue is one step of .ci/run, so that what passes here
 # passes there. `make` alone builds; `make ci` is the whole run.
 
-.PHONY: vulnerabilities update deploy deploy-update build test race lint fmt generate check-generate proto descriptor api licences stubs clients release fuzz bench catalogue ci
+.PHONY: vulnerabilities update deploy deploy-update build test race lint fmt generate check-generate proto descriptor api licences stubs clients release fuzz bench microbench catalogue ci
 
 build:
 	.ci/run build
@@ -76,8 +76,14 @@ deploy-update:
 fuzz:
 	FUZZTIME=$${FUZZTIME:-10s} .ci/run fuzz
 
+# llmd beside servers that do as little as can be done, ten minutes: docs/performance.md.
+# BENCH='-quick -only cpu' for other flags.
 bench:
 	.ci/run bench
+
+# Benchmarks of the hot packages; BASE=main compares with a commit, by benchstat.
+microbench:
+	.ci/run microbench
 
 # Writes internal/catalog/models from the public list of models, see
 # docs/providers.md. `make catalogue LIST=1.6.0` takes a given version of it. Needs

@@ -5,6 +5,10 @@
 //	go run ./integration/bench            everything, about ten minutes
 //	go run ./integration/bench -quick     one short round
 //	go run ./integration/bench -only cpu  one measurement
+//	go run ./integration/bench -only cpu -load "256 kB" -profiles
+//	                                      one workload, and where llmd's profiles are
+//	go run ./integration/bench -llmd old=/tmp/old,new=/tmp/new
+//	                                      two builds take turns
 //
 // # Who takes part
 //
@@ -16,7 +20,8 @@
 //	memory   a gRPC server that sends messages from memory: the least for gRPC
 //	empty    an "empty llmd": lines of the stream, encoding/json, one gRPC message
 //	         a delta, and nothing else
-//	llmd     the real binary with its usual configuration
+//	llmd     the real binary with its usual configuration, metrics on, and a span
+//	         for each request and attempt sent to the mock, which plays the collector
 //
 // This process is the load client. It counts the bytes of text and arguments that
 // arrive, never messages: merging deltas is allowed, losing them is not, and a

@@ -28,7 +28,7 @@ func buildLLMD(ctx context.Context, dir string) (string, error) {
 const llmdConfig = `server:
   listen: [tcp://%s]
   max_concurrent_streams: 1000
-providers:
+%sproviders:
   - id: chat
     api: openai-completions
     base_url: http://%s/v1
@@ -40,24 +40,43 @@ providers:
     models:
 %s`
 
+// adminConfig turns metrics on, and profiles, which cost nothing until somebody looks.
+const adminConfig = `  admin: {listen: "tcp://%s", pprof: true}
+`
+
 // startLLMD starts llmd and waits until it serves. took is how long that was.
-func startLLMD(ctx context.Context, name, binary, mockAddr string) (p *process, took time.Duration, err error) {
+func (b *bench) startLLMD(ctx context.Context, name, binary string) (p *process, took time.Duration, err error) {
 	addr, err := freeAddr()
 	if err != nil {
 		return nil, 0, err
+	}
+	admin, mockAddr := "", b.mock.addr
+	if b.telemetry {
+		at, err := freeAddr()
+		if err != nil {
+			return nil, 0, err
+		}
+		admin = fmt.Sprintf(adminConfig, at)
+		if b.profiles {
+			fmt.Fprintf(b.out, "%s: http://%s/debug/pprof/\n", name, at)
+		}
 	}
 	config := filepath.Join(filepath.Dir(binary), fmt.Sprintf("bench-%s-%d.yaml", name, os.Getpid()))
 	if dir := os.TempDir(); dir != "" {
 		config = filepath.Join(dir, filepath.Base(config))
 	}
-	models := listed()
-	body := fmt.Sprintf(llmdConfig, addr, mockAddr, models, mockAddr, models)
+	models := b.listed()
+	body := fmt.Sprintf(llmdConfig, addr, admin, mockAddr, models, mockAddr, models)
 	if err := os.WriteFile(config, []byte(body), 0o600); err != nil {
 		return nil, 0, err
 	}
 	defer os.Remove(config)
 	cmd := command(ctx, binary, "serve", "--config", config)
 	cmd.Stderr = nil // a line a call
+	if b.telemetry {
+		// The mock is the collector, too: each request has its spans.
+		cmd.Env = append(os.Environ(), "OTEL_EXPORTER_OTLP_ENDPOINT=http://"+mockAddr, "OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf")
+	}
 	begun := time.Now()
 	if err := cmd.Start(); err != nil {
 		return nil, 0, err
@@ -71,10 +90,10 @@ func startLLMD(ctx context.Context, name, binary, mockAddr string) (p *process, 
 }
 
 // listed are the models of all measurements, as a configuration lists them.
-func listed() string {
+func (b *bench) listed() string {
 	var text strings.Builder
 	names := map[string]bool{}
-	for _, s := range scenarios() {
+	for _, s := range b.scenarios() {
 		if name := s.model(); !names[name] {
 			names[name] = true
 			fmt.Fprintf(&text, "      - {id: %s, input: [text, image], context_window_tokens: 100000000, max_output_tokens: 4096}\n", name)

@@ -35,7 +35,10 @@ type bench struct {
 	rounds int
 	loads  string // part of the names of the workloads that run
 	// part: one in so many of the usual number of requests.
-	part  int
+	part int
+	// telemetry: llmd serves metrics and exports traces; profiles: their address is told.
+	telemetry, profiles bool
+
 	llmds []llmdBinary
 	mock  *process
 	count atomic.Int64
@@ -60,6 +63,7 @@ func measurements() []measurement {
 		{"peak", (*bench).measurePeak},
 		{"idle", (*bench).measureIdle},
 		{"images", (*bench).measureImages},
+		{"history", (*bench).measureHistory},
 		{"cancel", (*bench).measureCancel},
 		{"start", (*bench).measureStart},
 	}
@@ -73,6 +77,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	quick := flags.Bool("quick", false, "one round")
 	smoke := flags.Bool("smoke", false, "one round of very little: does the bench itself work?")
+	telemetry := flags.Bool("telemetry", true, "llmd with metrics and traces")
+	profiles := flags.Bool("profiles", false, "say where the profiles of each llmd are")
 	loads := flags.String("load", "", "of the workloads of cpu only those with this in their name")
 	rounds := flags.Int("rounds", 5, "rounds of each measurement")
 	only := flags.String("only", "", "some of "+strings.Join(names, ",")+"; all if empty")
@@ -85,7 +91,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if *role != "" {
 		return serveRole(*role, *mockAddr)
 	}
-	b := &bench{out: out, rounds: *rounds, loads: *loads, part: 1}
+	b := &bench{out: out, rounds: *rounds, loads: *loads, part: 1, telemetry: *telemetry, profiles: *profiles}
 	if *quick || *smoke {
 		b.rounds = 1
 	}
@@ -189,7 +195,7 @@ func (b *bench) start(ctx context.Context, name string, conns int) (*server, err
 	var err error
 	if i := slices.IndexFunc(b.llmds, func(v llmdBinary) bool { return v.name == name }); i >= 0 {
 		s.judged = true
-		s.process, _, err = startLLMD(ctx, name, b.llmds[i].binary, b.mock.addr)
+		s.process, _, err = b.startLLMD(ctx, name, b.llmds[i].binary)
 	} else {
 		s.process, err = startRole(ctx, name, b.mock.addr)
 	}

@@ -25,7 +25,7 @@ func (b *bench) measureCancel(ctx context.Context) error {
 			if s.name == "memory" {
 				continue
 			}
-			for range cancels {
+			for range b.share(cancels) {
 				d, err := s.cancelled(ctx, b)
 				if err != nil {
 					return fmt.Errorf("%s: %w", s.name, err)

@@ -45,8 +45,8 @@ func (b *bench) workloads() []workload {
 }
 
 // scenarios are those of all measurements.
-func scenarios() []scenario {
-	all := []scenario{imageModel, text(1), text(1000), idle(0), paced(delayDeltas, delayPause)}
+func (b *bench) scenarios() []scenario {
+	all := []scenario{imageModel, historyModel, text(1), text(1000), idle(0), paced(b.share(delayDeltas), delayPause)}
 	for _, w := range workloads() {
 		all = append(all, w.scenario)
 	}

@@ -39,7 +39,7 @@ func (b *bench) measureDelay(ctx context.Context) error {
 				if all[s.name] == nil || round == 1 { // the first round warms up
 					all[s.name] = &delay{}
 				}
-				if err := s.measureDelay(ctx, sh, all[s.name]); err != nil {
+				if err := b.measureDelayOf(ctx, s, sh, all[s.name]); err != nil {
 					return fmt.Errorf("%s: %w", s.name, err)
 				}
 			}
@@ -49,13 +49,13 @@ func (b *bench) measureDelay(ctx context.Context) error {
 	return nil
 }
 
-func (s *server) measureDelay(ctx context.Context, sh shape, d *delay) error {
-	ages, err := pacedDelays(ctx, s.client, sh)
+func (b *bench) measureDelayOf(ctx context.Context, s *server, sh shape, d *delay) error {
+	ages, err := pacedDelays(ctx, s.client, sh, b.share(delayDeltas))
 	if err != nil {
 		return err
 	}
 	d.paced = append(d.paced, ages...)
-	for range firstRequests {
+	for range b.share(firstRequests) {
 		begun, first := time.Now(), time.Duration(0)
 		err := s.client.stream(ctx, sh, text(1), func(string) { first = time.Since(begun) })
 		if err != nil {
@@ -67,7 +67,7 @@ func (s *server) measureDelay(ctx context.Context, sh shape, d *delay) error {
 }
 
 // pacedDelays are the ages of all deltas of some paced streams, as they arrive.
-func pacedDelays(ctx context.Context, c client, sh shape) ([]float64, error) {
+func pacedDelays(ctx context.Context, c client, sh shape, deltas int) ([]float64, error) {
 	var (
 		mu    sync.Mutex
 		ages  []float64
@@ -79,15 +79,15 @@ func pacedDelays(ctx context.Context, c client, sh shape) ([]float64, error) {
 		time.Sleep(delayPause / delayStreams * time.Duration(i%2))
 		all.Go(func() {
 			var own []float64
-			err := c.stream(ctx, sh, paced(delayDeltas, delayPause), func(piece string) {
+			err := c.stream(ctx, sh, paced(deltas, delayPause), func(piece string) {
 				for _, d := range delays(piece, time.Now()) {
 					own = append(own, millis(d))
 				}
 			})
 			mu.Lock()
 			defer mu.Unlock()
-			if err == nil && len(own) != delayDeltas {
-				err = fmt.Errorf("%d of %d paced deltas came", len(own), delayDeltas)
+			if err == nil && len(own) != deltas {
+				err = fmt.Errorf("%d of %d paced deltas came", len(own), deltas)
 			}
 			if err != nil {
 				fault = err

@@ -42,7 +42,7 @@ func (b *bench) measurePeak(ctx context.Context) error {
 				if s.skips(sh, text(1)) {
 					continue
 				}
-				peak, err := s.peakOf(ctx, sh)
+				peak, err := s.peakOf(ctx, sh, b.share(peakStreams))
 				if err != nil {
 					stop()
 					return fmt.Errorf("%s: %w", s.name, err)
@@ -71,8 +71,8 @@ func (b *bench) measurePeak(ctx context.Context) error {
 	return nil
 }
 
-func (s *server) peakOf(ctx context.Context, sh shape) (float64, error) {
-	if _, err := load(ctx, s.client, sh, text(1000), peakStreams, 2*peakStreams); err != nil {
+func (s *server) peakOf(ctx context.Context, sh shape, streams int) (float64, error) {
+	if _, err := load(ctx, s.client, sh, text(1000), streams, 2*streams); err != nil {
 		return 0, err
 	}
 	bytes, err := s.memoryBytes("VmHWM")
@@ -82,7 +82,7 @@ func (s *server) peakOf(ctx context.Context, sh shape) (float64, error) {
 // measureIdle is the memory of a stream that waits for its provider.
 func (b *bench) measureIdle(ctx context.Context) error {
 	// Each stream is a connection of the server's to the mock, and one of the mock's.
-	streams := min(idleStreams, int(openFiles())-500)
+	streams := min(b.share(idleStreams), int(openFiles())-500)
 	t := table{head: []string{"server", "streams", "KiB a stream", "at most", ""}}
 	for _, name := range b.names() {
 		if name == "copy" || name == "memory" {
@@ -188,6 +188,7 @@ func (s *server) sendImages(ctx context.Context) error {
 		return fmt.Errorf("%s takes no images", s.name)
 	}
 	req := request(chat, imageModel)
+	req.RequestId = "images" // whose request is hashed
 	user := req.GetGeneration().GetContext().GetMessages()[0].GetUser()
 	for range images {
 		data := make([]byte, imageBytes)

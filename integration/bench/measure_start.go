@@ -17,8 +17,8 @@ func (b *bench) measureStart(ctx context.Context) error {
 	t := table{head: []string{"server", "start p50, ms", "at most", "", "binary, MB", "at most", ""}}
 	for _, v := range b.llmds {
 		var took []float64
-		for range starts {
-			p, d, err := startLLMD(ctx, v.name, v.binary, b.mock.addr)
+		for range b.share(starts) {
+			p, d, err := b.startLLMD(ctx, v.name, v.binary)
 			if err != nil {
 				return err
 			}
