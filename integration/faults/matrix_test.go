@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -81,6 +82,23 @@ func openFiles() int {
 	return len(list)
 }
 
+// number is what the environment says, else short or long.
+func number(t *testing.T, name string, short, longForm int) int {
+	t.Helper()
+	s := os.Getenv(name)
+	switch {
+	case s == "" && long():
+		return longForm
+	case s == "":
+		return short
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
 // TestMatrix: each wire API x each fault x each phase, over HTTP/1.1 and HTTP/2.
 func TestMatrix(t *testing.T) {
 	wires := spoken(t)
@@ -95,10 +113,7 @@ func matrix(t *testing.T, wires []*Wire, p *Player, faults []*providerFault) {
 	for _, f := range faults {
 		b.faults = append(b.faults, f.name)
 	}
-	rounds := 1
-	if long() {
-		rounds = 30
-	}
+	rounds := number(t, "LLMD_MATRIX_ROUNDS", 1, 30)
 	runtime.GC()
 	var before, goroutines, files int
 	for n := range rounds {
