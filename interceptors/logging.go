@@ -3,6 +3,7 @@ package interceptors
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,6 +46,9 @@ func (r *callReport) PostCall(err error, took time.Duration) {
 		line = append(line, slog.String("trace_id", id))
 	}
 	line = append(line, r.record.Attrs()...)
+	if err != nil && !slices.ContainsFunc(line, func(a slog.Attr) bool { return a.Key == "reason" }) {
+		line = append(line, slog.String("reason", reasonOf(err)))
+	}
 	r.log.LogAttrs(r.ctx, levelOf(r.method, code), "call", line...)
 }
 

@@ -30,10 +30,11 @@ func (s *Inference) Attach(req *llmdv1.AttachRequest, stream grpc.ServerStreamin
 	if err != nil {
 		err = s.unknown(err, req.GetResponseId())
 		stream.SetTrailer(pushback(err))
-		recordFailure(ctx, err)
+		recordFailure(ctx, req.GetRequestId(), err)
 		return toStatus(err)
 	}
 	defer record(ctx, reader, nil)
+	defer s.options.Telemetry.Stream(ctx, methodAttach)()
 	err = reader.Deliver(ctx, func(e *llmdv1.StreamResponse) error { return gone(stream.Send(e)) })
 	stream.SetTrailer(trailers(reader, req.GetRequestId()))
 	if err != nil {

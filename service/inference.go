@@ -78,7 +78,7 @@ func (s *Inference) Stream(req *llmdv1.StreamRequest, stream grpc.ServerStreamin
 	stack.Aside(func() { reader, err = s.start(ctx, req, softDeadline(ctx, req.GetOptions())) })
 	if err != nil {
 		stream.SetTrailer(pushback(err))
-		recordFailure(ctx, err)
+		recordFailure(ctx, requestID, err)
 		return toStatus(err)
 	}
 	defer record(ctx, reader, labels)
@@ -114,7 +114,7 @@ func (s *Inference) Complete(ctx context.Context, req *llmdv1.CompleteRequest) (
 	reader, err := s.start(ctx, streamed, softDeadline(called, nil))
 	if err != nil {
 		_ = grpc.SetTrailer(ctx, pushback(err)) // fails only outside of a call
-		recordFailure(called, err)
+		recordFailure(called, req.GetRequestId(), err)
 		return nil, toStatus(err)
 	}
 	defer record(called, reader, req.GetGeneration().GetLabels())

@@ -16,6 +16,7 @@ import (
 const (
 	methodStream   = "llmd.v1.InferenceService/Stream"
 	methodComplete = "llmd.v1.InferenceService/Complete"
+	methodAttach   = "llmd.v1.InferenceService/Attach"
 )
 
 // observer hands what the engine tells to telemetry: the two know nothing of each

@@ -46,9 +46,12 @@ func record(ctx context.Context, r *generation.Reader, labels map[string]string)
 }
 
 // recordFailure is record for a request that never became a response.
-func recordFailure(ctx context.Context, err error) {
+func recordFailure(ctx context.Context, requestID string, err error) {
 	f := describe(err)
 	attrs := []slog.Attr{slog.String("reason", f.reason)}
+	if requestID != "" {
+		attrs = append(attrs, slog.String("request_id", requestID))
+	}
 	if m := f.metadata["model"]; m != "" {
 		attrs = append(attrs, slog.String("model", f.metadata["provider"]+"/"+m))
 	}

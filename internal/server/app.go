@@ -133,10 +133,10 @@ func (a *App) setLevel(word string) error {
 // Serve answers on the listeners until ctx ends, then drains. Closing stopNow ends
 // a drain at once. Listeners of the web are in Web. The App cannot be used afterwards.
 func (a *App) Serve(ctx context.Context, listeners []net.Listener, stopNow <-chan struct{}) error {
-	defer a.client.Close()
-	defer a.service.Close()
 	// What happens until the end is measured until the end, and then sent.
 	defer a.flush(stopNow) //nolint:contextcheck // ctx has ended by then
+	defer a.client.Close()
+	defer a.service.Close()
 	if a.Admin != nil {
 		defer newAdmin(a).serve(a.Admin, a.log)() //nolint:contextcheck // as above
 	}

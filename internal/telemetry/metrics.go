@@ -83,7 +83,7 @@ type Metric struct {
 func Metrics() []Metric {
 	answer := []string{attrProvider, attrRequestModel}
 	return []Metric{
-		{Name: nameStreams, Kind: kindUpDown, Unit: "{stream}", Labels: []string{attrMethod}, Doc: "Calls of Stream and Complete that are being answered."},
+		{Name: nameStreams, Kind: kindUpDown, Unit: "{stream}", Labels: []string{attrMethod}, Doc: "Calls of Stream, Complete and Attach that are being answered."},
 		{Name: nameConnections, Kind: kindUpDown, Unit: "{connection}", Doc: "Open connections of clients."},
 		{
 			Name: nameResponses, Kind: kindCounter, Unit: "{response}", Labels: append(slices.Clone(answer), attrStopReason, attrErrorType),

@@ -140,7 +140,11 @@ func (rd *Reader) Facts() (responseID, providerRequestID string, attempts int) {
 func (rd *Reader) Outcome() (m *llmdv1.AssistantMessage, requestID string, err error) {
 	rd.run.mu.Lock()
 	defer rd.run.mu.Unlock()
-	return rd.run.asm.message, rd.run.started.GetStarted().GetRequestId(), rd.run.err
+	requestID = rd.run.started.GetStarted().GetRequestId()
+	if requestID == "" && rd.run.request != nil {
+		requestID = rd.run.request.RequestID // it has not begun
+	}
+	return rd.run.asm.message, requestID, rd.run.err
 }
 
 // Wait waits for the end of the run without taking its events. A failure before
