@@ -54,7 +54,8 @@ func Shared(s SharedStore) []Reading {
 		{name: nameSharedBytes, value: s.Bytes},
 		{name: nameSharedBuffered, value: s.Buffered},
 		{name: nameSharedFailures, value: s.Failures},
-		{name: nameSharedDropped, value: s.Dropped}, {name: nameSharedLost, value: s.Lost},
+		{name: nameSharedDropped, value: s.Dropped},
+		{name: nameSharedLost, value: s.Lost},
 	}
 }
 
