@@ -45,7 +45,7 @@ func normal(t *target, body any) normalised {
 				m["id"] = "made up"
 			}
 		})
-	case t.label == "mistral":
+	case t.label == "mistral" || t.label == "magistral":
 		renameIDs(doc["messages"])
 	}
 	return n

@@ -55,6 +55,10 @@ func targets() []target {
 		}},
 		{label: "bedrock-nova", name: "rock/us.amazon.nova-2-lite-v1:0", silent: true},
 		{label: "mistral", name: "mist/mistral-small-2506"},
+		{label: "magistral", name: "mist/magistral-medium-latest", silent: true},
+		{label: "openrouter", name: "router/anthropic/claude-sonnet-4.5", path: "/v1", own: own{thinking: sign("chat.reasoning_field", "reasoning")}, compat: map[string]any{
+			"thinkingFormat": "openrouter", "cacheControlFormat": "anthropic",
+		}},
 	}
 }
 

@@ -11,6 +11,10 @@
 //	walk.go      conversations as agents make them
 //	content.go   what users and tools say
 //	laws_test.go what must hold of every turn
+//	places_test.go which part of a request is whose: nothing moved, nothing put in
+//	bite_test.go a law notices each change that is not reported
+//	adversarial_test.go histories that nobody should make and somebody does
+//	size_linux_test.go what it costs grows with the history and no faster
 //	walk_test.go many walks in the process; LLMD_LONG=1 for the long run
 //	socket_test.go the same through real servers
 //	minimise_test.go from a failure to a small case in testdata
