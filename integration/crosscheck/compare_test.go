@@ -129,24 +129,42 @@ type known struct {
 	line                       int
 	target, conversation, path string // with * for anything
 	reason                     string
-	used                       bool
+	used                       map[string]bool // the alternatives that were needed
 }
 
-// matches says whether a difference is of a line's kind.
-func (k *known) matches(d *difference) bool {
-	return glob(k.target, d.target) && glob(k.conversation, d.conversation) && glob(k.path, d.path)
+// takes says whether a difference is of a line's kind, and notes what that needed.
+func (k *known) takes(d *difference) bool {
+	target, conversation, path := glob(k.target, d.target), glob(k.conversation, d.conversation), glob(k.path, d.path)
+	if target == "" || conversation == "" || path == "" {
+		return false
+	}
+	k.used["target "+target], k.used["conversation "+conversation], k.used["path "+path] = true, true, true
+	return true
 }
 
-// glob matches a pattern of alternatives with "|" between: "[*]" is any place in a
-// list, any other "*" any text.
-func glob(pattern, s string) bool {
+// unused are the alternatives of a line that no difference needs.
+func (k *known) unused() []string {
+	var out []string
+	for kind, pattern := range map[string]string{"target ": k.target, "conversation ": k.conversation, "path ": k.path} {
+		for p := range strings.SplitSeq(pattern, "|") {
+			if !k.used[kind+p] {
+				out = append(out, kind+p)
+			}
+		}
+	}
+	return out
+}
+
+// glob gives the first of a pattern's alternatives, which have "|" between, that matches;
+// empty if none does. "[*]" is any place in a list, any other "*" any text.
+func glob(pattern, s string) string {
 	spell := strings.NewReplacer(`\[\*\]`, `\[\d+\]`, `\*`, `.*`)
 	for p := range strings.SplitSeq(pattern, "|") {
 		if regexp.MustCompile("^" + spell.Replace(regexp.QuoteMeta(p)) + "$").MatchString(s) {
-			return true
+			return p
 		}
 	}
-	return false
+	return ""
 }
 
 // readKnown reads differences.txt: four columns with tabs between, and comments.
@@ -168,7 +186,7 @@ func readKnown(t *testing.T) []*known {
 		if len(columns) != 4 || strings.TrimSpace(columns[3]) == "" {
 			t.Fatalf("differences.txt:%d: %d columns, want target, conversation, path, reason", n, len(columns))
 		}
-		all = append(all, &known{line: n, target: columns[0], conversation: columns[1], path: columns[2], reason: columns[3]})
+		all = append(all, &known{line: n, target: columns[0], conversation: columns[1], path: columns[2], reason: columns[3], used: map[string]bool{}})
 	}
 	if err := lines.Err(); err != nil {
 		t.Fatal(err)
@@ -190,17 +208,16 @@ func TestCompare(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	for _, c := range []struct {
-		pattern, s string
-		want       bool
+		pattern, s, want string
 	}{
-		{"messages[*].content", "messages[12].content", true},
-		{"messages[*]", "messages[1].content[0]", false},
-		{"*", "messages[1].content[0]", true},
-		{"*id|*Id", "messages[1].toolUseId", true},
-		{"a|b", "c", false},
+		{"messages[*].content", "messages[12].content", "messages[*].content"},
+		{"messages[*]", "messages[1].content[0]", ""},
+		{"*", "messages[1].content[0]", "*"},
+		{"*id|*Id", "messages[1].toolUseId", "*Id"},
+		{"a|b", "c", ""},
 	} {
-		if glob(c.pattern, c.s) != c.want {
-			t.Errorf("%q matches %q: %v", c.pattern, c.s, !c.want)
+		if got := glob(c.pattern, c.s); got != c.want {
+			t.Errorf("%q matches %q with %q, want %q", c.pattern, c.s, got, c.want)
 		}
 	}
 }
