@@ -59,7 +59,7 @@ func TestBuiltinProviders(t *testing.T) {
 	c := load(t, "", "CLOUDFLARE_ACCOUNT_ID", "acc", "CLOUDFLARE_GATEWAY_ID", "gw", "AZURE_OPENAI_RESOURCE_NAME", "res",
 		"AWS_REGION", "eu-west-1", "GOOGLE_CLOUD_PROJECT", "proj")
 	want := strings.Fields(`amazon-bedrock anthropic azure cerebras cloudflare-ai-gateway cloudflare-workers-ai deepseek faux fireworks
-		github-copilot github-models google google-vertex google-vertex-anthropic groq huggingface llamacpp lmstudio minimax mistral moonshotai nvidia ollama openai
+		github-copilot github-models google google-vertex google-vertex-anthropic groq huggingface llamacpp lmstudio minimax mistral moonshotai nvidia ollama openai openai-chat
 		openrouter perplexity sglang together venice vercel-ai-gateway vllm xai zai`)
 	var got []string
 	for _, p := range c.Providers() {
@@ -77,7 +77,7 @@ func TestBuiltinProviders(t *testing.T) {
 func TestBuiltinModels(t *testing.T) {
 	c := load(t, "")
 	for provider, least := range map[string]int{
-		"anthropic": 10, "openai": 20, "azure": 5, "google": 8, "google-vertex": 8, "amazon-bedrock": 10, "mistral": 8, "openrouter": 20,
+		"anthropic": 10, "openai": 20, "openai-chat": 20, "azure": 5, "google": 8, "google-vertex": 8, "amazon-bedrock": 10, "mistral": 8, "openrouter": 20,
 		"deepseek": 2, "groq": 2, "xai": 3, "cerebras": 2, "together": 5, "fireworks": 5, "moonshotai": 3, "zai": 3, "minimax": 3, "huggingface": 5,
 		"nvidia": 3, "github-models": 3, "github-copilot": 5, "vercel-ai-gateway": 10, "cloudflare-workers-ai": 5, "cloudflare-ai-gateway": 5, "perplexity": 3,
 	} {
@@ -112,6 +112,7 @@ func TestKnownFacts(t *testing.T) {
 		{"anthropic/claude-opus-4-6", 1_000_000, 128_000, 5_000_000, 500_000, 6_250_000, 25_000_000, "none minimal low medium high max"},
 		{"anthropic/claude-haiku-4-5", 200_000, 64_000, 1_000_000, 100_000, 1_250_000, 5_000_000, "none minimal low medium high"},
 		{"openai/gpt-5", 400_000, 128_000, 1_250_000, 125_000, 0, 10_000_000, "minimal low medium high"},
+		{"openai-chat/gpt-5", 400_000, 128_000, 1_250_000, 125_000, 0, 10_000_000, "minimal low medium high"},
 		{"openai/gpt-4o", 128_000, 16_384, 2_500_000, 1_250_000, 0, 10_000_000, "none"},
 		{"openai/gpt-5.4", 1_050_000, 128_000, 2_500_000, 250_000, 0, 15_000_000, "none low medium high xhigh"},
 		{"google/gemini-2.5-pro", 1_048_576, 65_536, 1_250_000, 125_000, 0, 10_000_000, "none minimal low medium high"},

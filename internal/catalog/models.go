@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"embed"
 	"slices"
+	"strings"
 
 	"github.com/llmd-dev/llmd/adapters/profile"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
@@ -34,6 +35,9 @@ type modelList struct {
 // its own file, if it has one. The files are part of the program and the tests
 // read them all, so that a mistake in one is no error of the user's.
 func builtinModels(p *config.Provider) ([]config.Model, profile.Overlay) {
+	if p.ID == openAIChat {
+		return chatModels(), profile.Overlay{}
+	}
 	text, err := modelFiles.ReadFile("models/" + p.ID + ".yaml")
 	if err != nil {
 		return p.Models, profile.Overlay{}
@@ -43,6 +47,23 @@ func builtinModels(p *config.Provider) ([]config.Model, profile.Overlay) {
 		return p.Models, profile.Overlay{}
 	}
 	return slices.Concat(p.Models, file.Providers[0].Models), file.Providers[0].Compat
+}
+
+// openAIChat is OpenAI by its older API.
+const openAIChat = "openai-chat"
+
+// chatModels are OpenAI's models by Chat Completions: all but those that only the
+// Responses API has (https://platform.openai.com/docs/models). Their aliases stay the
+// other provider's, and its flags are about the other API.
+func chatModels() []config.Model {
+	all, _ := builtinModels(&config.Provider{ID: "openai"})
+	all = slices.DeleteFunc(slices.Clone(all), func(m config.Model) bool {
+		return strings.HasSuffix(m.ID, "-pro") || strings.Contains(m.ID, "-codex") || strings.Contains(m.ID, "-deep-research")
+	})
+	for i := range all {
+		all[i].Aliases, all[i].Compat = nil, profile.Overlay{}
+	}
+	return all
 }
 
 // describe puts the built-in models and the user's together.
