@@ -232,7 +232,7 @@ func TestSignals(t *testing.T) {
 	p := NewPlayer(t)
 	start := func(t *testing.T, drain string) (*exec.Cmd, *grpc.ClientConn) {
 		t.Helper()
-		dir, err := os.MkdirTemp("", "llmd") // a socket's path may have 107 bytes
+		dir, err := os.MkdirTemp("", "llmd") //nolint:usetesting // a socket's path may have 107 bytes
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -53,7 +53,8 @@ func (s *sentBody) attach(r *http.Request) {
 	}
 	resent := 0 // net/http asks from one goroutine at a time
 	r.GetBody = func() (io.ReadCloser, error) {
-		if resent++; resent > maxResent {
+		resent++
+		if resent > maxResent {
 			return nil, errRefused
 		}
 		return &bodyReader{s.text.Reader()}, nil

@@ -55,7 +55,7 @@ func TestSlowConsumer(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- rd.Deliver(t.Context(), stopAfter(blocked, 5)) }()
 		synctest.Wait()
-		q := rd.queue.(*queue) //nolint:forcetypeassert // a test
+		q, _ := rd.queue.(*queue)
 		q.mu.Lock()
 		held, items := q.bytes, len(q.items)
 		q.mu.Unlock()
