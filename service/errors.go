@@ -182,7 +182,7 @@ func describe(err error) *fault {
 		beyond    *responses.BeyondEndError
 		lost      *responses.LostError
 	)
-	f.message = err.Error()
+	f.message = withoutPackage(err.Error())
 	switch {
 	case errors.As(err, &upstream):
 		f.fromUpstream(upstream, failure != nil && failure.CallerKey)
@@ -190,6 +190,7 @@ func describe(err error) *fault {
 		f.row, f.message = abortRow(abort), abort.Error()
 	case errors.As(err, &invalid):
 		f.row, f.violations = row{code: codes.InvalidArgument, reason: "INVALID_REQUEST"}, invalid.Violations
+		f.message = invalid.Error() // it begins with a field, which may be called like a package
 	case errors.As(err, &field):
 		f.row = row{code: codes.InvalidArgument, reason: "INVALID_REQUEST"}
 		f.message = field.Field + ": " + field.Detail
@@ -251,7 +252,7 @@ func describe(err error) *fault {
 		// The text may hold anything: it stays here.
 		f.row, f.message = row{code: codes.Internal, reason: "INTERNAL", never: true}, "internal error"
 	}
-	f.message = cutBytes(withoutPackage(f.message), maxMessage)
+	f.message = cutBytes(f.message, maxMessage)
 	return f
 }
 

@@ -137,6 +137,14 @@ func TestStallWarningIsLowered(t *testing.T) {
 	}
 }
 
+// A request without anything in it is told which field is missing, in the message too.
+func TestNothingIsAsked(t *testing.T) {
+	_, err := newService(t).Complete(t.Context(), &llmdv1.CompleteRequest{})
+	if got := status.Convert(err).Message(); got != "generation: must be set" {
+		t.Errorf("%q", got)
+	}
+}
+
 // What the built-in provider does when it fails leads to words that say what and where.
 func TestWordsOfFailures(t *testing.T) {
 	for way, want := range map[string]string{
