@@ -1,6 +1,7 @@
 package config
 
 import (
+	"crypto/sha256"
 	"os"
 	"reflect"
 	"slices"
@@ -10,7 +11,9 @@ import (
 
 // Reload reads the configuration again, as [Load] did. What the process made up
 // for itself, its instance name, stays. A file that can be read only once, such as
-// a pipe, is an error: what is left of it would pass for an empty configuration.
+// a pipe, is an error: what is left of it would pass for an empty configuration. So is
+// one that has become empty: that is how writing a file begins, and how it ends where
+// the disk is full, and nobody's callers or providers are to be lost by it.
 func (f *File) Reload(env Env) (*File, error) {
 	if f.Path != "" {
 		info, err := os.Stat(f.Path)
@@ -19,6 +22,9 @@ func (f *File) Reload(env Env) (*File, error) {
 		}
 		if !info.Mode().IsRegular() {
 			return nil, &ParseError{File: f.Path, Problem: "is not a regular file and can only be read at the start"}
+		}
+		if info.Size() == 0 && f.Digest != sha256.Sum256(nil) {
+			return nil, &ParseError{File: f.Path, Problem: "has become empty; to configure nothing, write {}"}
 		}
 	}
 	file, err := load(f.Path, env)

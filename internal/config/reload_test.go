@@ -44,6 +44,14 @@ func TestReload(t *testing.T) {
 	if _, err := old.Reload(lookup); err == nil || !strings.HasPrefix(err.Error(), path+":2: server.log_levl: unknown key") {
 		t.Errorf("a bad file: %v", err)
 	}
+	write(t, path, "")
+	if _, err := old.Reload(lookup); err == nil || err.Error() != path+": has become empty; to configure nothing, write {}" {
+		t.Errorf("an empty file: %v", err)
+	}
+	write(t, path, "{}")
+	if file, err := old.Reload(lookup); err != nil || len(file.Providers) != 0 {
+		t.Errorf("nothing configured: %+v, %v", file, err)
+	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
