@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -162,6 +163,9 @@ func (c *callCmd) prompt(stdin io.Reader) (string, error) {
 	text, err := io.ReadAll(io.LimitReader(stdin, maxInput))
 	if err != nil {
 		return "", err
+	}
+	if !utf8.Valid(text) {
+		return "", &usageError{"standard input is no text in UTF-8; an image goes into --image"}
 	}
 	piped := strings.TrimRight(string(text), "\r\n")
 	switch {

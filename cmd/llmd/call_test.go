@@ -38,6 +38,7 @@ func TestCall(t *testing.T) {
 		{"stdin", "from a pipe\n", []string{"faux/echo"}, 0, "from a pipe\n", "STOP"},
 		{"dash", "from a pipe\n", []string{"faux/echo", "-"}, 0, "from a pipe\n", "STOP"},
 		{"both", "from a pipe\n", []string{"faux/echo", "Say this:"}, 0, "Say this:\n\nfrom a pipe\n", "STOP"},
+		{"no text", "\x89PNG\r\n", []string{"faux/echo", "Look:"}, 2, "", "standard input is no text in UTF-8"},
 		{"no prompt", "", []string{"faux/echo"}, 2, "", "there is no prompt"},
 		{"thinking", "", []string{"faux/agent", "Hi"}, 0, "You said: Hi\n", "The user said \"Hi\". I have no tools, so I answer at once.\nfaux/agent: STOP, "},
 		{"no thinking", "", []string{"--effort", "none", "faux/agent", "Hi"}, 0, "You said: Hi\n", "faux/agent: STOP, "},

@@ -44,9 +44,12 @@ func (demoCmd) Run(s *session) error {
 			d.out.end()
 			return fmt.Errorf("the demo went wrong: %w", err)
 		}
+		if d.out.out.err != nil { // nobody sees the rest
+			return d.out.out.err
+		}
 	}
 	d.out.title(fmt.Sprintf("All as it should be, in %s. Next: llmd serve, and the README.", time.Since(began).Round(10*time.Millisecond)))
-	return nil
+	return d.out.out.err
 }
 
 // demo is a conversation with an llmd at the other end of a socket.

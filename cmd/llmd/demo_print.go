@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -19,14 +18,14 @@ const (
 
 // demoPrinter prints what the demo does: lines with a label each.
 type demoPrinter struct {
-	out   io.Writer
+	out   *noting
 	style style
 	// open: the last line has no end yet. titled: there was a title.
 	open, titled bool
 }
 
 func newDemoPrinter(s *session) *demoPrinter {
-	return &demoPrinter{out: s.stdout, style: styleOf(s.stdout, s.env)}
+	return &demoPrinter{out: &noting{Writer: s.stdout}, style: styleOf(s.stdout, s.env)}
 }
 
 func (p *demoPrinter) title(text string) {

@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+	"github.com/llmd-dev/llmd/internal/config"
 )
 
 func TestDemo(t *testing.T) {
@@ -61,7 +63,7 @@ func TestDemoShowsTheSameSignatures(t *testing.T) {
 
 func TestDemoOnATerminal(t *testing.T) {
 	c := newCommand(t.Context(), "")
-	p := &demoPrinter{out: &c.out, style: style{tty: true, color: true}}
+	p := &demoPrinter{out: &noting{Writer: &c.out}, style: style{tty: true, color: true}}
 	p.title("Title")
 	for _, soFar := range []string{`{"city":"Zür"}`, `{"city":"Zürich"}`} {
 		if err := p.arguments([]byte(soFar)); err != nil {
@@ -74,6 +76,21 @@ func TestDemoOnATerminal(t *testing.T) {
 		t.Errorf("%d lines, want 3: the arguments share one\n%q", n, c.out.String())
 	}
 }
+
+// What cannot be printed is told, by the demo and by health.
+func TestFullOutput(t *testing.T) {
+	for _, args := range [][]string{{"demo"}, {"health", "--addr", serveOn(t, config.Address{Network: "tcp", Address: "127.0.0.1:0"})}} {
+		c := newCommand(t.Context(), "")
+		c.stdout = fullDisk{}
+		if code := c.run(args...); code != exitError || c.err.String() != "llmd: no space left on device\n" {
+			t.Errorf("%v: exit code %d\n%s", args, code, c.err.String())
+		}
+	}
+}
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
 // A demo that is interrupted says so instead of pretending.
 func TestDemoInterrupted(t *testing.T) {

@@ -39,10 +39,24 @@ func unanswered(address string, err error) error {
 	for _, begin := range []string{"connection error: desc = ", "name resolver error: "} {
 		if cause, ok := strings.CutPrefix(st.Message(), begin); ok && st.Code() == codes.Unavailable {
 			cause = strings.TrimPrefix(strings.Trim(cause, `"`), "transport: Error while dialing: ")
-			return fmt.Errorf("no llmd answers at %s (is \"llmd serve\" running?): %s", address, cause)
+			return fmt.Errorf("no llmd answers at %s (%s): %s", address, advice(cause), cause)
 		}
 	}
 	return err
+}
+
+// advice is what may help against the cause of a connection that was not made, as
+// grpc-go and crypto/tls put it.
+func advice(cause string) string {
+	switch {
+	case strings.Contains(cause, "error reading server preface"):
+		return "does it want TLS? Then use --tls or --tls-ca"
+	case strings.Contains(cause, "first record does not look like a TLS handshake"):
+		return "it speaks no TLS"
+	case strings.Contains(cause, "certificate signed by unknown authority"):
+		return "give its authority with --tls-ca"
+	}
+	return `is "llmd serve" running?`
 }
 
 // reasonOf is the reason in a status, empty if it has none.

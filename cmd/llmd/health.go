@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
@@ -20,6 +21,9 @@ type healthCmd struct {
 
 // Run asks grpc.health.v1, for probes of containers without grpcurl.
 func (c *healthCmd) Run(s *session) error {
+	if c.Timeout <= 0 {
+		return &usageError{"--timeout: must be more than 0s"}
+	}
 	address := c.Addr
 	if address == "" {
 		file, err := config.Load(c.Config, s.env)
@@ -43,7 +47,9 @@ func (c *healthCmd) Run(s *session) error {
 	if err != nil {
 		return unanswered(address, err)
 	}
-	put(s.stdout, "%s\n", answer.GetStatus())
+	if _, err := fmt.Fprintln(s.stdout, answer.GetStatus()); err != nil {
+		return err
+	}
 	if answer.GetStatus() != healthv1.HealthCheckResponse_SERVING {
 		return exitCodeError(exitError)
 	}

@@ -22,6 +22,23 @@ type identityFlags struct {
 	TokenFile string `name:"token-file" help:"File with a bearer token for llmd." type:"path" placeholder:"FILE"`
 }
 
+// first names one of the flags that are given; empty if none is.
+func (f *identityFlags) first() string {
+	switch {
+	case f.TokenFile != "":
+		return "--token-file"
+	case f.TLSCA != "":
+		return "--tls-ca"
+	case f.TLSCert != "":
+		return "--tls-cert"
+	case f.TLSKey != "":
+		return "--tls-key"
+	case f.TLS:
+		return "--tls"
+	}
+	return ""
+}
+
 // options are those of a connection to address.
 func (f *identityFlags) options(address string) ([]grpc.DialOption, error) {
 	var options []grpc.DialOption
@@ -43,7 +60,12 @@ func (f *identityFlags) options(address string) ([]grpc.DialOption, error) {
 	if err != nil {
 		return nil, &usageError{"--token-file: " + err.Error()}
 	}
-	return append(options, grpc.WithPerRPCCredentials(bearer(strings.TrimSpace(string(text))))), nil
+	token := strings.TrimSpace(string(text))
+	// What HTTP can carry, and no more than one word (RFC 6750, section 2.1).
+	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return nil, &usageError{"--token-file: " + f.TokenFile + " must hold one token, in ASCII and without spaces"}
+	}
+	return append(options, grpc.WithPerRPCCredentials(bearer(token))), nil
 }
 
 func (f *identityFlags) tlsConfig() (*tls.Config, error) {

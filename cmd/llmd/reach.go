@@ -53,6 +53,9 @@ func withScheme(address string) string {
 // configuration that runs inside the process. Close ends both.
 func (s *session) reach(address, configPath string, who *identityFlags) (conn *grpc.ClientConn, closeAll func(), err error) {
 	if address != "" {
+		if configPath != "" {
+			return nil, nil, &usageError{"--config is for an llmd inside this command, --addr for one elsewhere: give one of them"}
+		}
 		options, err := who.options(address)
 		if err != nil {
 			return nil, nil, err
@@ -61,6 +64,9 @@ func (s *session) reach(address, configPath string, who *identityFlags) (conn *g
 			return nil, nil, err
 		}
 		return conn, func() { _ = conn.Close() }, nil
+	}
+	if flag := who.first(); flag != "" {
+		return nil, nil, &usageError{flag + " is for an llmd elsewhere: say where with --addr"}
 	}
 	file, err := config.Load(configPath, s.env)
 	if err != nil {

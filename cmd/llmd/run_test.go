@@ -118,6 +118,10 @@ func TestUsage(t *testing.T) {
 		{"call --max-tokens 0 faux/echo hi", 2, "llmd: --max-tokens: must be at least 1"},
 		{"call --max-tokens many faux/echo hi", 2, "llmd: --max-tokens"},
 		{"call --addr http://127.0.0.1:1 faux/echo hi", 2, `llmd: --addr: "http://127.0.0.1:1" must be tcp://host:port or unix:///path`},
+		{"call --tls faux/echo hi", 2, "llmd: --tls is for an llmd elsewhere: say where with --addr\n"},
+		{"call --token-file nowhere faux/echo hi", 2, "llmd: --token-file is for an llmd elsewhere"},
+		{"call --config nowhere --addr 127.0.0.1:1 faux/echo hi", 2, "llmd: --config is for an llmd inside this command"},
+		{"health --timeout 0s", 2, "llmd: --timeout: must be more than 0s\n"},
 		{"models --provider antropic", 2, "did you mean anthropic?"},
 	} {
 		code, out, errs := llmd(t, strings.Fields(tt.args)...)

@@ -12,6 +12,20 @@ import (
 // put writes to an output. A command whose output is gone has nobody left to tell.
 func put(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) }
 
+// noting keeps the first error of what is [put] there.
+type noting struct {
+	io.Writer
+	err error
+}
+
+func (n *noting) Write(p []byte) (int, error) {
+	done, err := n.Writer.Write(p)
+	if n.err == nil {
+		n.err = err
+	}
+	return done, err
+}
+
 // style writes for a terminal, or plainly for everything else.
 type style struct {
 	// tty: the output is a terminal, where lines can be written over.
