@@ -88,7 +88,7 @@ imagePullSecrets: [{name: pull}]
 keySecrets: [llmd-keys, more-keys]
 env: [{name: HTTPS_PROXY, value: "http://proxy.example.test:3128"}]
 drainSeconds: 300
-service: {annotations: {a: b}}
+service: {webPort: 8080, annotations: {a: b}}
 admin: {open: true, podMonitor: true, allowFrom: [{namespaceSelector: {matchLabels: {team: monitoring}}}]}
 autoscaling: {enabled: true, streams: 200}
 allowFrom: [{namespaceSelector: {matchLabels: {team: apps}}}]
@@ -136,7 +136,7 @@ func TestChartConfiguration(t *testing.T) {
 	bin := build(t)
 	for name, values := range map[string]string{
 		"protected": protected,
-		"a mesh":    "allowInsecure: true\nadmin: {open: true}",
+		"a mesh":    "allowInsecure: true\nadmin: {open: true}\nservice: {webPort: 8080}",
 		"own keys":  "allowInsecure: true\ndrainSeconds: 90\nconfig: {server: {log_level: debug, listen: [\"tcp://0.0.0.0:7777\"]}, providers: [{id: lab, api: openai-completions, base_url: \"http://lab:9000/v1\", api_key: none}]}",
 	} {
 		t.Run(name, func(t *testing.T) {

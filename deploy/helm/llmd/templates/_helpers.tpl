@@ -25,6 +25,9 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- if .Values.tls.clientCA }}{{ $_ := set $tls "client_ca_file" "/etc/llmd/tls/ca.crt" }}{{ end }}
 {{- $_ := set $server "tls" $tls }}
 {{- end }}
+{{- if .Values.service.webPort }}
+{{- $_ := set $server "web" (dict "listen" (list (printf "tcp://0.0.0.0:%v" .Values.service.webPort))) }}
+{{- end }}
 {{- $admin := dict "listen" (printf "tcp://%s:%v" (ternary "0.0.0.0" "127.0.0.1" .Values.admin.open) .Values.admin.port) }}
 {{- if .Values.admin.open }}{{ $_ := set $admin "allow_insecure" true }}{{ end }}
 {{- $_ := set $server "admin" $admin }}
