@@ -47,19 +47,23 @@ func (s *sentBody) attach(r *http.Request) {
 		// net/http sends a body of this type in one packet with the headers; before
 		// any other it sends the headers alone.
 		text := bytes.Clone(s.text.Bytes())
-		r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil }
-		r.Body = io.NopCloser(bytes.NewReader(text))
+		setBody(r, func() io.ReadCloser { return io.NopCloser(bytes.NewReader(text)) })
 		return
 	}
+	setBody(r, func() io.ReadCloser { return &bodyReader{s.text.Reader()} })
+}
+
+// setBody makes the body of a request, which is sent again maxResent times at most.
+func setBody(r *http.Request, open func() io.ReadCloser) {
 	resent := 0 // net/http asks from one goroutine at a time
+	r.Body = open()
 	r.GetBody = func() (io.ReadCloser, error) {
 		resent++
 		if resent > maxResent {
 			return nil, errRefused
 		}
-		return &bodyReader{s.text.Reader()}, nil
+		return open(), nil
 	}
-	r.Body = &bodyReader{s.text.Reader()}
 }
 
 // forget is called when the headers of the answer are here: the request will not be
