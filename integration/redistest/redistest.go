@@ -46,13 +46,8 @@ type Server struct {
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
 	binary := Binary(t)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &Server{Addr: l.Addr().String(), t: t}
-	_ = l.Close()
-	_, port, _ := net.SplitHostPort(s.Addr)
+	port := strconv.Itoa(FreePort(t))
+	s := &Server{Addr: net.JoinHostPort("127.0.0.1", port), t: t}
 	dir := t.TempDir()
 	s.args = append([]string{
 		binary, "--bind", "127.0.0.1", "--port", port, "--save", "", "--appendonly", "no", "--dir", dir,
@@ -66,7 +61,7 @@ func Start(t testing.TB, args ...string) *Server {
 // Run starts it again, empty.
 func (s *Server) Run() {
 	s.t.Helper()
-	s.cmd = exec.Command(s.args[0], s.args[1:]...) //nolint:gosec,noctx // of the tests' own making; it is killed
+	s.cmd = exec.Command(s.args[0], s.args[1:]...)
 	s.cmd.Stdout, s.cmd.Stderr = &s.log, &s.log
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)
@@ -95,9 +90,18 @@ func (s *Server) Freeze() { _ = s.cmd.Process.Signal(syscall.SIGSTOP) }
 // Thaw undoes Freeze.
 func (s *Server) Thaw() { _ = s.cmd.Process.Signal(syscall.SIGCONT) }
 
-// Port is the number of its port.
-func (s *Server) Port() int {
-	_, port, _ := net.SplitHostPort(s.Addr)
-	n, _ := strconv.Atoi(port)
+// FreePort is a loopback port that nobody uses now.
+func FreePort(t testing.TB) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	n, err := strconv.Atoi(port)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return n
 }

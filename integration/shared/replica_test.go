@@ -57,7 +57,7 @@ var build = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	out := filepath.Join(dir, "llmd")
-	if text, err := exec.Command("go", "build", "-o", out, "../../cmd/llmd").CombinedOutput(); err != nil { //nolint:noctx // once
+	if text, err := exec.Command("go", "build", "-o", out, "../../cmd/llmd").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w\n%s", err, text)
 	}
 	return out, nil
@@ -108,7 +108,7 @@ func start(t *testing.T, lease time.Duration) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := os.MkdirTemp("", "s") // the names of sockets must be short
+	dir, err := os.MkdirTemp("", "s") //nolint:usetesting // the names of sockets must be short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func run(t *testing.T, program, dir, redis string, lease time.Duration, n int) *
 		t.Fatal(err)
 	}
 	r := &replica{log: &logs{}}
-	r.cmd = exec.Command(program, "serve", "--config", config) //nolint:noctx // it is ended below
+	r.cmd = exec.Command(program, "serve", "--config", config)
 	r.cmd.Stderr = r.log
 	if err := r.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -208,7 +208,7 @@ func read(stream receiver, err error, most int) ([]*llmdv1.StreamResponse, error
 
 const everything = 1 << 30
 
-func attach(r *replica, ctx context.Context, request string, after int32, most int) ([]*llmdv1.StreamResponse, error) { //nolint:revive // the replica first
+func attach(r *replica, ctx context.Context, request string, after int32, most int) ([]*llmdv1.StreamResponse, error) {
 	req := &llmdv1.AttachRequest{Target: &llmdv1.AttachRequest_RequestId{RequestId: request}}
 	if after >= 0 {
 		req.LastSequenceNumber = &after

@@ -27,7 +27,7 @@ func digest(token string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func get(r *replica, ctx context.Context, request string, wait time.Duration) (*llmdv1.GetResponseResponse, error) { //nolint:revive // the replica first
+func get(r *replica, ctx context.Context, request string, wait time.Duration) (*llmdv1.GetResponseResponse, error) {
 	return r.GetResponse(ctx, &llmdv1.GetResponseRequest{Target: &llmdv1.GetResponseRequest_RequestId{RequestId: request}, WaitDuration: durationpb.New(wait)})
 }
 

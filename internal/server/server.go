@@ -169,6 +169,8 @@ func (s *transport) shutdown(stopNow <-chan struct{}) {
 	close(s.health.over)
 	stopped := make(chan struct{})
 	go func(stopped chan struct{}) { s.finish(); close(stopped) }(stopped)
+	every := time.NewTicker(detachedLook)
+	defer every.Stop()
 	var look <-chan time.Time
 	for {
 		select {
@@ -177,8 +179,6 @@ func (s *transport) shutdown(stopNow <-chan struct{}) {
 				return
 			}
 			// Detached responses have no call that could be waited for.
-			every := time.NewTicker(detachedLook)
-			defer every.Stop()
 			stopped, look = nil, every.C
 		case <-look:
 			if !s.inference.Running() {

@@ -95,9 +95,10 @@ func (h *health) note(err error) error {
 	if h.failures == 0 {
 		h.log.Warn("shared responses cannot be "+h.what, "cause", h.last.Kind)
 	}
-	if h.failures++; h.failures > 1 { // one may be an accident
+	h.failures++
+	if h.failures > 1 { // one may be an accident
 		pause := min(firstPause<<min(h.failures-2, 10), lastPause)
-		h.until = time.Now().Add(pause/2 + rand.N(pause/2+1))
+		h.until = time.Now().Add(pause/2 + rand.N(pause/2+1)) //nolint:gosec // no secret
 	}
 	h.well = time.Time{}
 	return h.last

@@ -73,7 +73,7 @@ func (s *Store) bury(ctx context.Context, k responses.Key, reason string) error 
 		return err
 	}
 	err = s.claims.ask(ctx, func(ctx context.Context, p redis.Pipeliner) {
-		p.SetNX(ctx, s.names.request(id), "T"+string(sealed), responses.TombstoneTTL) //nolint:staticcheck // Redis 6 and Valkey know it
+		p.SetNX(ctx, s.names.request(id), "T"+string(sealed), responses.TombstoneTTL)
 	})
 	if err != nil {
 		return err

@@ -165,7 +165,7 @@ func (k *sink) prepare() (b *batch, more bool) {
 	case end != nil && end.record == nil:
 		b = k.failed(end)
 	case !k.whole || k.bytes > k.store.options.MaxResponseBytes || k.entries > maxEntries:
-		b = k.checkpoint(end)
+		b = k.checkpoint()
 	default:
 		var events []*llmdv1.StreamResponse
 		if events, more = k.feed.Take(batchBytes); len(events) > 0 {
@@ -201,7 +201,7 @@ func place(kind string, next int32) string { return kind + strconv.Itoa(int(next
 
 // checkpoint takes the place of all events until now. One that is too large has no
 // content: the response can then be followed from there on only.
-func (k *sink) checkpoint(end *final) *batch {
+func (k *sink) checkpoint() *batch {
 	started, stand := k.feed.Skip()
 	if stand == nil {
 		k.whole = true // nothing was published yet

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 
 	"google.golang.org/protobuf/proto"
@@ -105,15 +106,15 @@ func (l *Live) message() *llmdv1.AssistantMessage {
 
 func messageOf(id string, events []*llmdv1.StreamResponse) *llmdv1.AssistantMessage {
 	m := &llmdv1.AssistantMessage{ResponseId: id, Provider: "p", StopReason: llmdv1.StopReason_STOP_REASON_PENDING}
-	text := ""
+	var text strings.Builder
 	for _, e := range events {
-		text += e.GetTextDelta().GetDelta()
+		text.WriteString(e.GetTextDelta().GetDelta())
 		if f, _ := responses.Final(e); f != nil {
 			return f
 		}
 	}
 	if len(events) > 1 {
-		m.Content = []*llmdv1.AssistantContent{{Block: &llmdv1.AssistantContent_Text{Text: &llmdv1.TextContent{Text: text, Incomplete: true}}}}
+		m.Content = []*llmdv1.AssistantContent{{Block: &llmdv1.AssistantContent_Text{Text: &llmdv1.TextContent{Text: text.String(), Incomplete: true}}}}
 	}
 	return m
 }

@@ -177,7 +177,7 @@ func follow(t *testing.T, here, there responses.Store) {
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
-			rnd := rand.New(rand.NewPCG(uint64(i), 0))
+			rnd := rand.New(rand.NewPCG(uint64(i), 0)) //nolint:gosec // a test
 			var got []*llmdv1.StreamResponse
 			for len(got) == 0 || !responses.Terminal(got[len(got)-1]) {
 				after := int32(len(got) - 1)
