@@ -229,8 +229,11 @@ func TestRedisStopsAndComesBack(t *testing.T) {
 // very events of their response, and say what one says that was never cut.
 func TestDisconnects(t *testing.T) {
 	n := 60
-	if os.Getenv("LLMD_LONG") != "" {
+	switch {
+	case os.Getenv("LLMD_LONG") != "":
 		n = 1000
+	case testing.Short():
+		n = 20
 	}
 	s := start(t, longLease)
 	stream, err := s.replicas[0].Stream(as(t, mine), script("undisturbed", 60, 10*time.Millisecond, time.Minute))
