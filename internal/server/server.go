@@ -40,6 +40,8 @@ const (
 	// receipts is what is left of the drain when running streams are aborted, or a
 	// third of a short drain.
 	receipts = 10 * time.Second
+	// lastWords is how long receipts have when everything is to end at once.
+	lastWords = 2 * time.Second
 	// detachedLook is how often a drain looks whether detached responses run.
 	detachedLook = 50 * time.Millisecond
 )
@@ -157,16 +159,16 @@ func (s *transport) shutdown(stopNow <-chan struct{}) {
 	defer end.Stop()
 	abortAt := time.NewTimer(s.drain - min(receipts, s.drain/3))
 	defer abortAt.Stop()
-	if !wait(min(s.patience, s.drain/2), stopNow) {
-		s.stop()
-		return
-	}
+	inTime := wait(min(s.patience, s.drain/2), stopNow)
 	s.inference.Close()
-	if s.inference.Running() && !wait(min(refusing, s.drain/4), stopNow) {
-		s.stop()
-		return
+	if inTime && s.inference.Running() {
+		inTime = wait(min(refusing, s.drain/4), stopNow)
 	}
 	close(s.health.over)
+	if !inTime {
+		s.hurry()
+		return
+	}
 	stopped := make(chan struct{})
 	go func(stopped chan struct{}) { s.finish(); close(stopped) }(stopped)
 	every := time.NewTicker(detachedLook)
@@ -190,10 +192,20 @@ func (s *transport) shutdown(stopNow <-chan struct{}) {
 			s.stop()
 			return
 		case <-stopNow:
-			s.stop()
+			s.hurry()
 			return
 		}
 	}
+}
+
+// hurry aborts everything, gives the receipts a moment to get out, and stops.
+func (s *transport) hurry() {
+	s.inference.AbortAll()
+	sent := make(chan struct{})
+	go func() { s.finish(); close(sent) }()
+	wait(lastWords, sent)
+	s.stop()
+	<-sent
 }
 
 // finish waits until all calls have ended and their answers are on their way.
@@ -217,14 +229,14 @@ func (s *transport) stop() {
 	}
 }
 
-// wait returns false if stopNow came first.
-func wait(d time.Duration, stopNow <-chan struct{}) bool {
+// wait returns false if stop came first.
+func wait(d time.Duration, stop <-chan struct{}) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
 		return true
-	case <-stopNow:
+	case <-stop:
 		return false
 	}
 }
