@@ -18,14 +18,14 @@ func TestSmallBody(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	defer func() { _ = l.Close() }()
 	first := make(chan string, 1)
 	go func() {
 		c, err := l.Accept()
 		if err != nil {
 			return
 		}
-		defer c.Close()
+		defer func() { _ = c.Close() }()
 		r := bufio.NewReaderSize(c, 16<<10)
 		_, _ = r.Peek(1)
 		head, _ := r.Peek(r.Buffered())
@@ -38,7 +38,7 @@ func TestSmallBody(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	if got := <-first; !strings.HasSuffix(got, "\r\n\r\n"+`{"a":1}`) {
 		t.Errorf("the first packet was %q", got)
 	}
