@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -179,6 +180,32 @@ func TestReplicaIsKilled(t *testing.T) {
 	m, err := get(c, as(t, mine), "lost", 0)
 	if diff := cmp.Diff(e.GetMessage(), m.GetMessage(), protocmp.Transform()); diff != "" || err != nil {
 		t.Errorf("GetResponse (-event +message), %v:\n%s", err, diff)
+	}
+}
+
+// A replica that is told to end aborts what nobody reads, too, and leaves it to others.
+func TestReplicaIsStopped(t *testing.T) {
+	s := start(t, longLease)
+	a, b := s.replicas[0], s.replicas[1]
+	ctx, cut := context.WithCancel(as(t, mine))
+	stream, err := a.Stream(ctx, script("stopped", 5000, 5*time.Millisecond, time.Minute))
+	seen, err := read(stream, err, 40)
+	cut()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	rest, err := attach(b, as(t, mine), "stopped", last(seen).GetSequenceNumber(), everything)
+	if e := last(rest).GetAborted(); e.GetCause() != llmdv1.AbortCause_ABORT_CAUSE_SHUTDOWN || harness.ReasonOf(err) != "SERVER_SHUTTING_DOWN" {
+		t.Fatalf("%v, %v", last(rest), err)
+	}
+	if got, whole := textOf(last(rest).GetAborted().GetMessage()), text(append(seen, rest...)); got != whole {
+		t.Errorf("%d bytes are in the message, the events had %d", len(got), len(whole))
+	}
+	if err := a.cmd.Wait(); err != nil {
+		t.Errorf("it ended with %v", err)
 	}
 }
 

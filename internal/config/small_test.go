@@ -130,3 +130,37 @@ func TestLoadMistakes(t *testing.T) {
 		}
 	}
 }
+
+// What the keys of shared responses say together.
+func TestResponses(t *testing.T) {
+	key := strings.Repeat("0f", 32)
+	for _, c := range []struct{ text, problem string }{
+		{"store: redis", "server.responses.redis.addresses"},
+		{"{store: redis, redis: {addresses: '127.0.0.1:6379'}}", "server.responses.encryption_keys"},
+		{"{encryption_keys: [{id: a, key: " + key + "}, {id: a, key: " + key + "}]}", "given twice"},
+		{"{encryption_keys: [{id: a, key: secret-of-mine}]}", "32 bytes"},
+		{"{encryption_keys: [{id: a}]}", "either key or key_file"},
+		{"{redis: {addresses: ['redis://me:secret-of-mine@h:1']}}", "host:port or unix:///path"},
+		{"{redis: {addresses: ['h:1', 'i:2']}}", "must be one"},
+		{"{redis: {addresses: ['h:1'], cluster: true, sentinel_master: m}}", "exclude"},
+		{"{redis: {addresses: ['h:1'], cluster: true, database: 1}}", "must be 0"},
+		{"{redis: {password: secret-of-mine, password_file: /p}}", "exclude"},
+		{"{redis: {tls: {cert_file: /c}}}", "go together"},
+		{"{max_detached: 25h}", "from 0s to 24h"},
+		{"{store: disk}", "memory, redis"},
+		{"{store: redis, encryption_keys: [{id: a, key: " + key + "}], redis: {addresses: ['[::1]:6379']}}", ""},
+		{"{store: redis, encryption_keys: [{id: a, key_file: /k}], redis: {addresses: 'unix:///run/redis.sock', tls: {}}}", ""},
+	} {
+		text := c.text
+		if !strings.HasPrefix(text, "{") {
+			text = "{" + text + "}"
+		}
+		_, err := config.Parse("f", []byte("server: {responses: "+text+"}\n"), func(string) (string, bool) { return "", false })
+		if (err == nil) != (c.problem == "") || err != nil && (!strings.Contains(err.Error(), c.problem) || strings.Contains(err.Error(), "secret-of-mine")) {
+			t.Errorf("%s: %v, want %q", c.text, err, c.problem)
+		}
+	}
+	if _, err := config.Parse("f", []byte("server: {partial_store: off, responses: {store: redis}}\n"), func(string) (string, bool) { return "", false }); err == nil || !strings.Contains(err.Error(), "partial_store") {
+		t.Errorf("without a partial store: %v", err)
+	}
+}

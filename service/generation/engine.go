@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -58,7 +59,11 @@ type Config struct {
 }
 
 // Engine runs requests. It is safe for concurrent use.
-type Engine struct{ cfg Config }
+type Engine struct {
+	cfg Config
+	// orphans are the running responses that nobody reads.
+	orphans atomic.Int64
+}
 
 // New makes an Engine.
 func New(cfg Config) *Engine {

@@ -33,24 +33,36 @@ type orphan struct {
 	timer *time.Timer
 }
 
-func (o *orphan) stop() {
-	if o.timer != nil {
-		o.timer.Stop()
-		o.timer = nil
+// maxOrphans is how many responses may go on without a reader in one process.
+const maxOrphans = 1000
+
+// readAgain stops the time of a run that nobody read. The caller holds the lock.
+func (r *Run) readAgain() {
+	if r.orphan.timer != nil {
+		r.orphan.timer.Stop()
+		r.orphan.timer = nil
+		r.engine.orphans.Add(-1)
 	}
 }
 
-// outlive lets a run go on for a while whose last reader has left, if it may; then it
-// ends with ab.
+// outlive lets a run go on whose last reader has left: while somebody follows it, and
+// for the time that it may go on by itself; then it ends with ab.
 func (r *Run) outlive(ab *Abort) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.orphan.grace == 0 || r.ended || r.aborted != nil {
+	if r.ended || r.aborted != nil {
 		return false
 	}
-	r.orphan.stop()
+	r.readAgain()
 	if r.orphan.holds > 0 {
 		return true
+	}
+	if r.orphan.grace == 0 {
+		return false
+	}
+	if r.engine.orphans.Add(1) > maxOrphans {
+		r.engine.orphans.Add(-1)
+		return false
 	}
 	r.orphan.timer = time.AfterFunc(r.orphan.grace, func() {
 		r.mu.Lock()
@@ -68,14 +80,15 @@ func (r *Run) Hold() (release func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.orphan.holds++
-	r.orphan.stop()
+	r.readAgain()
 	return func() {
 		r.mu.Lock()
 		r.orphan.holds--
 		last := r.orphan.holds == 0 && len(r.readers) == 0
 		r.mu.Unlock()
-		if last {
-			r.outlive(&Abort{Cause: llmdv1.AbortCause_ABORT_CAUSE_REQUESTED, Cancelled: true})
+		ab := &Abort{Cause: llmdv1.AbortCause_ABORT_CAUSE_REQUESTED, Cancelled: true}
+		if last && !r.outlive(ab) {
+			r.end(ab)
 		}
 	}
 }

@@ -259,6 +259,40 @@ func TestDetachedEnds(t *testing.T) {
 	})
 }
 
+// There is a bound to how many responses go on without a reader.
+func TestOrphansAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		plays, req := detached(60, time.Hour)
+		l := newLab(t, plays)
+		defer l.registry.Close()
+		l.orphans.Store(maxOrphans)
+		rd, err := l.Start(t.Context(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		read(ctx, rd, nil)
+		left := time.Now()
+		<-rd.run.Done()
+		if time.Since(left) > 0 || l.orphans.Load() != maxOrphans {
+			t.Errorf("ended after %v, %d are counted", time.Since(left), l.orphans.Load())
+		}
+		l.orphans.Store(0)
+		req.RequestID, req.Generation = "d", ask("lab/a").Generation
+		rd, err = l.Start(t.Context(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := read(t.Context(), rd, nil); s.last() == nil {
+			t.Error("nothing came")
+		}
+		if n := l.orphans.Load(); n != 0 {
+			t.Errorf("%d are counted at the end", n)
+		}
+	})
+}
+
 // Abort and shutdown end a detached response that nobody reads.
 func TestDetachedAbort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -397,7 +397,7 @@ func (r *Run) seal(err error) *responses.Record {
 	if r.deadline != nil {
 		r.deadline.Stop()
 	}
-	r.orphan.stop()
+	r.readAgain()
 	if r.ended { // a first try to end it panicked
 		r.err = r.failure(errPanic)
 		return nil
