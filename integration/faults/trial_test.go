@@ -337,7 +337,7 @@ func (x *trial) partial(m *llmdv1.AssistantMessage, got, sent string) {
 		x.errorf("partial arguments %q, sent %q", got, sent)
 	}
 	c := m.GetContent()[len(m.GetContent())-1]
-	if x.wire.Fragments && !harness.Incomplete(c) {
+	if ended := x.phase == afterMarker; x.wire.Fragments && !ended && !harness.Incomplete(c) {
 		x.errorf("a cut call is not marked incomplete")
 	}
 }
