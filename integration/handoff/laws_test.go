@@ -409,7 +409,7 @@ func asks(m *llmdv1.Message) bool {
 }
 
 // answered says whether a history may end behind message k-1 because that is the last
-// result of an answer whose calls have one each.
+// result of an answer whose calls have one each, and which is sent.
 func answered(messages []*llmdv1.Message, k int) bool {
 	if messages[k-1].GetToolResult() == nil || k < len(messages) && messages[k].GetToolResult() != nil {
 		return false
@@ -419,6 +419,9 @@ func answered(messages []*llmdv1.Message, k int) bool {
 		open[messages[k].GetToolResult().GetToolCallId()]++
 	}
 	if k < 0 {
+		return false
+	}
+	if stop := messages[k].GetAssistant().GetStopReason(); stop == aborted || stop == failed {
 		return false
 	}
 	for _, c := range messages[k].GetAssistant().GetContent() {
