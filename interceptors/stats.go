@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+	"github.com/llmd-dev/llmd/internal/stack"
 	"github.com/llmd-dev/llmd/internal/telemetry"
 )
 
@@ -58,14 +59,16 @@ func (s *rpcStats) TagRPC(ctx context.Context, info *stats.RPCTagInfo) context.C
 	if !s.known[info.FullMethodName] {
 		info = &stats.RPCTagInfo{FullMethodName: otherMethod}
 	}
-	return context.WithValue(s.next.TagRPC(ctx, info), methodKey{}, info.FullMethodName)
+	// Aside: it goes deep, and a call may wait for an hour on the stack that it leaves.
+	stack.Aside(func() { ctx = s.next.TagRPC(ctx, info) })
+	return context.WithValue(ctx, methodKey{}, info.FullMethodName)
 }
 
 // HandleRPC implements stats.Handler.
 func (s *rpcStats) HandleRPC(ctx context.Context, event stats.RPCStats) {
 	switch e := event.(type) {
 	case *stats.Begin, *stats.InHeader:
-		s.next.HandleRPC(ctx, event)
+		stack.Aside(func() { s.next.HandleRPC(ctx, event) })
 	case *stats.End:
 		if e.Error == nil {
 			s.next.HandleRPC(ctx, event)

@@ -6,6 +6,7 @@ import (
 	"google.golang.org/grpc"
 
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+	"github.com/llmd-dev/llmd/internal/stack"
 	"github.com/llmd-dev/llmd/service/generation"
 	"github.com/llmd-dev/llmd/service/responses"
 )
@@ -34,7 +35,9 @@ func (s *Inference) Attach(req *llmdv1.AttachRequest, stream grpc.ServerStreamin
 		return toStatus(err)
 	}
 	defer record(ctx, reader, nil)
-	defer s.options.Telemetry.Stream(ctx, methodAttach)()
+	var over func()
+	stack.Aside(func() { over = s.options.Telemetry.Stream(ctx, methodAttach) })
+	defer over()
 	err = reader.Deliver(ctx, func(e *llmdv1.StreamResponse) error { return gone(stream.Send(e)) })
 	stream.SetTrailer(trailers(reader, req.GetRequestId()))
 	if err != nil {

@@ -75,14 +75,19 @@ func (s *Inference) Stream(req *llmdv1.StreamRequest, stream grpc.ServerStreamin
 	labels, requestID := req.GetGeneration().GetLabels(), req.GetRequestId()
 	var reader *generation.Reader
 	var err error
-	stack.Aside(func() { reader, err = s.start(ctx, req, softDeadline(ctx, req.GetOptions())) })
+	var over func()
+	stack.Aside(func() {
+		if reader, err = s.start(ctx, req, softDeadline(ctx, req.GetOptions())); err == nil {
+			over = s.options.Telemetry.Stream(ctx, methodStream)
+		}
+	})
 	if err != nil {
 		stream.SetTrailer(pushback(err))
 		recordFailure(ctx, requestID, err)
 		return toStatus(err)
 	}
 	defer record(ctx, reader, labels)
-	defer s.options.Telemetry.Stream(ctx, methodStream)()
+	defer over()
 	// From here on nothing holds the request, which may be large: the stream may last.
 	err = reader.Deliver(ctx, func(e *llmdv1.StreamResponse) error { return gone(stream.Send(e)) })
 	stream.SetTrailer(trailers(reader, requestID))

@@ -76,10 +76,7 @@ func (r *Run) begin(ctx context.Context, p *Plan) {
 	}
 	r.setDeadline()
 	r.mu.Unlock()
-	go func() {
-		defer cancel()
-		r.run(ctx, p)
-	}()
+	go r.open(ctx, cancel, p)
 }
 
 // errPanic is llmd's own fault.
@@ -92,25 +89,52 @@ func (e *Engine) panicked(v any) {
 	}
 }
 
-// run is the life of a response. A panic ends it like any failure: it must not take
-// the other streams of the process along.
-func (r *Run) run(ctx context.Context, p *Plan) {
+// open is the beginning of a response, up to its first frame. It goes deep, so that the
+// rest, which may last for an hour, gets a goroutine of its own, whose stack stays half
+// as large (see package stack).
+func (r *Run) open(ctx context.Context, cancel context.CancelFunc, p *Plan) {
 	var a *answer
+	err := r.guard(func() (err error) {
+		if err = ctx.Err(); err == nil {
+			a, err = r.connect(ctx, p)
+		}
+		if a != nil {
+			r.commit(a)
+		}
+		return err
+	})
+	if err == nil {
+		go r.follow(ctx, cancel, a)
+		return
+	}
+	r.conclude(a, err)
+	cancel()
+}
+
+// follow reads the rest of the answer.
+func (r *Run) follow(ctx context.Context, cancel context.CancelFunc, a *answer) {
+	defer cancel()
+	r.conclude(a, r.guard(func() error { return r.read(ctx, a) }))
+}
+
+// conclude ends the run, whatever happens.
+func (r *Run) conclude(a *answer, err error) {
+	stack.Grow()
+	if err = r.guard(func() error { r.finish(a, err); return nil }); err != nil {
+		r.finish(a, err)
+	}
+}
+
+// guard makes a panic a failure like any other: it must not take the other streams of
+// the process along.
+func (r *Run) guard(part func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			r.engine.panicked(v)
-			r.finish(a, errPanic)
+			err = errPanic
 		}
 	}()
-	err := ctx.Err()
-	if err == nil {
-		a, err = r.connect(ctx, p)
-	}
-	if a != nil {
-		r.commit(a)
-		err = r.read(ctx, a)
-	}
-	r.finish(a, err)
+	return part()
 }
 
 // commit publishes started and what the first frame said.
@@ -372,7 +396,6 @@ func (r *Run) end(ab *Abort) bool {
 
 // finish closes the connection, makes the terminal event and keeps the record.
 func (r *Run) finish(a *answer, err error) {
-	stack.Grow()
 	if a != nil {
 		a.close()
 	}
