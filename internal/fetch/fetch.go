@@ -112,10 +112,10 @@ func (f *Fetcher) fetch(ctx context.Context, rawURL string, spend func(int64) er
 
 // follow asks for a URL, and for what it redirects to.
 func (f *Fetcher) follow(ctx context.Context, u *url.URL, spend func(int64) error) ([]byte, string, error) {
-	for range maxRedirects + 1 {
+	for hop := range maxRedirects + 1 {
 		resp, err := f.get(ctx, u)
 		if err != nil {
-			return nil, "", err
+			return nil, "", behind(hop, err)
 		}
 		if !redirects(resp.StatusCode) {
 			data, mime, err := f.read(resp, spend)
@@ -128,6 +128,16 @@ func (f *Fetcher) follow(ctx context.Context, u *url.URL, spend func(int64) erro
 		}
 	}
 	return nil, "", refuse("redirects more than %d times", maxRedirects)
+}
+
+// behind says of a refusal that it is not about the caller's URL but about one that it
+// redirects to.
+func behind(hop int, err error) error {
+	why, ok := errors.AsType[refusal](err)
+	if hop == 0 || !ok {
+		return err
+	}
+	return "redirects to a URL that " + why
 }
 
 func redirects(status int) bool {
