@@ -71,6 +71,9 @@ func (s *Server) prepare(w http.ResponseWriter, r *http.Request, media string) *
 	if streams, known := s.streams[r.URL.Path]; known && streams && media == "application/json" {
 		return badRequest("this method answers with a stream: send application/connect+json, or application/grpc-web+proto; Complete answers at once")
 	}
+	if err := timeLimit(media, r.Header); err != nil {
+		return err
+	}
 	body, err := s.read(w, r)
 	if err != nil {
 		return err
@@ -90,6 +93,29 @@ func (s *Server) prepare(w http.ResponseWriter, r *http.Request, media string) *
 	}
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	r.TransferEncoding = nil
+	return nil
+}
+
+// timeLimit refuses what is no time limit of the client's protocol, and one of zero:
+// the transcoder would do it in words and details of its own.
+func timeLimit(media string, h http.Header) *connect.Error {
+	// https://connectrpc.com/docs/protocol#unary-request
+	name, digits, units, rule := "Connect-Timeout-Ms", 10, "", "a number of milliseconds, of at most 10 digits"
+	if strings.HasPrefix(media, "application/grpc-web") {
+		// https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md#requests
+		name, digits, units, rule = "Grpc-Timeout", 8, "HMSmun", "a number of at most 8 digits and one of the units H, M, S, m, u, n"
+	}
+	limit := h.Get(name)
+	if limit == "" {
+		return nil
+	}
+	number := strings.TrimRight(limit, units)
+	switch {
+	case number == "", len(number) > digits, len(limit)-len(number) != min(len(units), 1), strings.Trim(number, "0123456789") != "":
+		return badRequest(name + " must be " + rule)
+	case strings.Trim(number, "0") == "":
+		return refusal(connect.CodeDeadlineExceeded, "DEADLINE_EXCEEDED", "the caller's deadline has passed")
+	}
 	return nil
 }
 
