@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -160,7 +161,7 @@ func (c *callCmd) prompt(stdin io.Reader) (string, error) {
 	if isTerminal(stdin) && (prompt != "" || len(c.Prompt) == 0 && len(c.Image) > 0) {
 		return prompt, nil
 	}
-	text, err := io.ReadAll(io.LimitReader(stdin, maxInput))
+	text, err := readInput("standard input", stdin)
 	if err != nil {
 		return "", err
 	}
@@ -218,7 +219,7 @@ func readImage(path string) (*llmdv1.ImageContent, error) {
 		return nil, &usageError{"--image: " + err.Error()}
 	}
 	defer func() { _ = f.Close() }()
-	data, err := io.ReadAll(io.LimitReader(f, maxInput))
+	data, err := readInput(path, f)
 	if err != nil {
 		return nil, &usageError{"--image: " + err.Error()}
 	}
@@ -230,6 +231,15 @@ func readImage(path string) (*llmdv1.ImageContent, error) {
 		return nil, &usageError{"--image: " + path + " is no image (" + kind + ")"}
 	}
 	return &llmdv1.ImageContent{Source: &llmdv1.ImageContent_Data{Data: data}, MimeType: kind}, nil
+}
+
+// readInput reads everything, or nothing: what is too large is not cut off.
+func readInput(name string, r io.Reader) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(r, maxInput+1))
+	if err == nil && len(text) > maxInput {
+		err = &usageError{fmt.Sprintf("%s has more than %d MiB", name, maxInput>>20)}
+	}
+	return text, err
 }
 
 func userText(text string) *llmdv1.UserContent {

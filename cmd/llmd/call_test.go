@@ -39,6 +39,7 @@ func TestCall(t *testing.T) {
 		{"dash", "from a pipe\n", []string{"faux/echo", "-"}, 0, "from a pipe\n", "STOP"},
 		{"both", "from a pipe\n", []string{"faux/echo", "Say this:"}, 0, "Say this:\n\nfrom a pipe\n", "STOP"},
 		{"no text", "\x89PNG\r\n", []string{"faux/echo", "Look:"}, 2, "", "standard input is no text in UTF-8"},
+		{"too much text", strings.Repeat("x", maxInput+1), []string{"faux/echo"}, 2, "", "standard input has more than 64 MiB"},
 		{"no prompt", "", []string{"faux/echo"}, 2, "", "there is no prompt"},
 		{"thinking", "", []string{"faux/agent", "Hi"}, 0, "You said: Hi\n", "The user said \"Hi\". I have no tools, so I answer at once.\nfaux/agent: STOP, "},
 		{"no thinking", "", []string{"--effort", "none", "faux/agent", "Hi"}, 0, "You said: Hi\n", "faux/agent: STOP, "},
