@@ -80,19 +80,24 @@ func openEntry(b *box, m *redis.XMessage, after int32) (entry, error) {
 	number, _, _ := strings.Cut(m.ID, "-")
 	next, err := strconv.ParseInt(number, 10, 32)
 	if err != nil {
-		return entry{}, errCipher
+		return entry{}, unreadable(errCipher)
 	}
 	plain, err := b.open(place(kind, int32(next)), text)
 	if err != nil {
-		return entry{}, err
+		return entry{}, unreadable(err)
 	}
 	e := entry{checkpoint: kind == "c"}
 	if e.checkpoint {
 		after = -1
 	}
-	e.events, err = responses.ReadEvents(plain, after)
-	return e, err
+	if e.events, err = responses.ReadEvents(plain, after); err != nil {
+		return entry{}, unreadable(err)
+	}
+	return e, nil
 }
+
+// unreadable: what is in Redis is not what was written.
+func unreadable(err error) error { return &responses.UnavailableError{Kind: "failed", Err: err} }
 
 // remote is a response as Redis has it.
 type remote struct {

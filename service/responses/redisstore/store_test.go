@@ -457,3 +457,46 @@ func TestBatches(t *testing.T) {
 		t.Errorf("%d events in %d entries and %d round trips", s.Events, s.Entries, s.Flushes)
 	}
 }
+
+// Who can write to Redis, but has no key, can neither abort a response nor move
+// another's events into it.
+func TestForged(t *testing.T) {
+	r := redistest.Start(t)
+	a, b := open(t, r.Addr, "a", nil), open(t, r.Addr, "b", nil)
+	l, other := begin(t, a, "a.1", ""), begin(t, a, "a.2", "")
+	l.Say("mine")
+	other.Say("other")
+	for _, name := range []string{"a.1", "a.2"} {
+		eventually(t, "written", func() bool { m, err := b.Message(limited(t), id(name), 0); return err == nil && text(m.Message) != "" })
+	}
+	admin, ctx := client(r.Addr), limited(t)
+	defer func() { _ = admin.Close() }()
+	hashes, err := admin.Keys(ctx, "test:{*}:m").Result()
+	if err != nil || len(hashes) != 2 {
+		t.Fatal(hashes, err)
+	}
+	for i, h := range hashes {
+		digest := strings.TrimSuffix(strings.TrimPrefix(h, "test:{"), "}:m")
+		token := admin.HGet(ctx, h, "t").Val()
+		admin.HSet(ctx, h, "a", "not sealed")
+		admin.Publish(ctx, "test:c:"+token, "a"+digest+"not sealed")
+		from := strings.Replace(hashes[1-i], "}:m", "}:e", 1)
+		admin.Copy(ctx, from, strings.Replace(h, "}:m", "}:moved", 1), 0, true)
+	}
+	for _, h := range hashes {
+		admin.Rename(ctx, strings.Replace(h, "}:m", "}:moved", 1), strings.Replace(h, "}:m", "}:e", 1))
+	}
+	var failed *responses.UnavailableError
+	if m, err := b.Message(ctx, id("a.1"), 0); !errors.As(err, &failed) || failed.Kind != "failed" {
+		t.Errorf("another's events are read: %v, %v", m, err)
+	}
+	l.Say(" more")
+	time.Sleep(500 * time.Millisecond)
+	select {
+	case <-l.Done():
+		t.Error("an abort that was not sealed was heeded")
+	default:
+	}
+	l.End()
+	other.End()
+}
