@@ -3,6 +3,7 @@ package redistest
 
 import (
 	"bytes"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -39,6 +40,9 @@ type Server struct {
 	args []string
 	cmd  *exec.Cmd
 	log  bytes.Buffer
+	// watch ends the server if this process dies: its standard input ends then.
+	watch *exec.Cmd
+	alive io.Closer
 }
 
 // Start starts one on a loopback port, without persistence. args are more of its
@@ -66,6 +70,15 @@ func (s *Server) Run() {
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
+	s.watch = exec.Command("sh", "-c", "read -r _; kill -9 "+strconv.Itoa(s.cmd.Process.Pid))
+	in, err := s.watch.StdinPipe()
+	if err == nil {
+		err = s.watch.Start()
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.alive = in
 	for range 500 {
 		if c, err := net.DialTimeout("tcp", s.Addr, time.Second); err == nil {
 			_ = c.Close()
@@ -79,6 +92,11 @@ func (s *Server) Run() {
 // Kill ends it at once.
 func (s *Server) Kill() {
 	if s.cmd.ProcessState == nil {
+		if s.watch != nil && s.watch.Process != nil {
+			_ = s.watch.Process.Kill()
+			_ = s.alive.Close()
+			_ = s.watch.Wait()
+		}
 		_ = s.cmd.Process.Kill()
 		_ = s.cmd.Wait()
 	}
