@@ -123,6 +123,23 @@ func tunnel(t *testing.T, count *atomic.Int32) string {
 	return "http://" + l.Addr().String()
 }
 
+// A proxy that is not there is not the provider's fault.
+func TestProxyUnreachable(t *testing.T) {
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = closed.Close()
+	for _, scheme := range []string{"http", "https"} {
+		_, err := newClient(t, upstream.Options{}).Do(t.Context(), &upstream.Target{
+			BaseURL: scheme + "://provider.example", Network: upstream.Network{Proxy: "http://user:s3cret@" + closed.Addr().String()},
+		}, request(""))
+		if e := wantReason(t, err, adapters.ReasonUnreachable); e.Message != "the proxy to provider.example could not be reached: connection refused" {
+			t.Errorf("%s: %q", scheme, e.Message)
+		}
+	}
+}
+
 // A host that accepts connections and says nothing holds up the TLS handshake.
 func TestConnectTimeout(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -19,6 +19,10 @@ func unreachable(t *Target, err error) string {
 	if u, perr := url.Parse(t.BaseURL); perr == nil && u.Host != "" {
 		host = u.Host
 	}
+	// So net/http calls all that goes wrong on the way to a proxy.
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "proxyconnect" {
+		host = "the proxy to " + host
+	}
 	return host + " could not be reached: " + whyUnreachable(err)
 }
 
