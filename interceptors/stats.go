@@ -60,8 +60,9 @@ func (s *rpcStats) TagRPC(ctx context.Context, info *stats.RPCTagInfo) context.C
 		info = &stats.RPCTagInfo{FullMethodName: otherMethod}
 	}
 	// Aside: it goes deep, and a call may wait for an hour on the stack that it leaves.
-	stack.Aside(func() { ctx = s.next.TagRPC(ctx, info) })
-	return context.WithValue(ctx, methodKey{}, info.FullMethodName)
+	var tagged context.Context
+	stack.Aside(func() { tagged = s.next.TagRPC(ctx, info) }) //nolint:fatcontext // nothing is nested: it is called once
+	return context.WithValue(tagged, methodKey{}, info.FullMethodName)
 }
 
 // HandleRPC implements stats.Handler.

@@ -107,7 +107,7 @@ func (p *process) end() error {
 		return err
 	case <-time.After(30 * time.Second):
 		_ = p.cmd.Process.Kill()
-		return fmt.Errorf("it does not end: %v", <-done)
+		return fmt.Errorf("it does not end: %w", <-done)
 	}
 }
 

@@ -79,7 +79,7 @@ func TestSoak(t *testing.T) {
 	}
 	s := &soak{t: t, plan: planned(t), program: binary(t), provider: newProvider(t), ends: map[string]int{}}
 	var err error
-	if s.dir, err = os.MkdirTemp("", "soak"); err != nil { // sockets have short paths
+	if s.dir, err = os.MkdirTemp("", "soak"); err != nil { //nolint:usetesting // sockets have short paths
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(s.dir) })

@@ -78,4 +78,4 @@ func TestTidy(t *testing.T) {
 	}
 }
 
-var garbage []byte //nolint:gochecknoglobals // so that it is on the heap
+var garbage []byte // so that it is on the heap

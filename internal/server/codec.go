@@ -166,9 +166,7 @@ func (r *largeReader) head(run *[]byte, n int) (number protowire.Number, length 
 		*run, err = r.bytes(*run, 4)
 	case protowire.Fixed64Type:
 		*run, err = r.bytes(*run, 8)
-	case protowire.StartGroupType, protowire.EndGroupType:
-		fallthrough
-	default:
+	default: // groups, which the parser is to refuse
 		*run, err = r.bytes(*run, max(n-(len(*run)-begun), 0))
 	}
 	return 0, 0, err

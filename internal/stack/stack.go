@@ -40,7 +40,7 @@ func Aside(f func()) {
 	<-done
 	switch {
 	case panicked != nil:
-		panic(panicked)
+		panic(panicked) //nolint:forbidigo // it is f's, on its way to who catches it
 	case !ended:
 		runtime.Goexit() // as f did
 	}
