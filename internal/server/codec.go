@@ -161,14 +161,17 @@ func (r *largeReader) head(run *[]byte, n int) (number protowire.Number, length 
 		}
 		return number, int(size), nil
 	case protowire.VarintType:
-		_, err = r.varint(run)
+		_, err := r.varint(run)
+		return 0, 0, err
 	case protowire.Fixed32Type:
 		*run, err = r.bytes(*run, 4)
+		return 0, 0, err
 	case protowire.Fixed64Type:
 		*run, err = r.bytes(*run, 8)
-	default: // groups, which the parser is to refuse
-		*run, err = r.bytes(*run, max(n-(len(*run)-begun), 0))
+		return 0, 0, err
+	case protowire.StartGroupType, protowire.EndGroupType:
 	}
+	*run, err = r.bytes(*run, max(n-(len(*run)-begun), 0))
 	return 0, 0, err
 }
 
