@@ -12,9 +12,9 @@ type Admin struct {
 	Listen Address
 	// AllowInsecure: other machines may reach it, though it knows no callers.
 	AllowInsecure bool
-	// Hosts are names by which it may be asked for; addresses and localhost always
+	// AllowedHosts are names by which it may be asked for; addresses and localhost always
 	// are.
-	Hosts []string
+	AllowedHosts []string
 	// Pprof and Channelz open the pages of these names.
 	Pprof, Channelz bool
 }
@@ -46,9 +46,9 @@ func adminKeys(a *Admin) []key {
 			read: func(v value) { v.boolean(&a.AllowInsecure) },
 		},
 		{
-			name: "hosts", kind: "list of names",
+			name: "allowed_hosts", kind: "list of names",
 			doc:  "Names in the Host header of requests that are answered, besides addresses and localhost: a page in a browser could lead its own name here.",
-			read: func(v value) { v.texts(&a.Hosts) },
+			read: func(v value) { v.texts(&a.AllowedHosts) },
 		},
 		{
 			name: "pprof", kind: "true or false", def: "false", doc: "Offer Go's profiles at /debug/pprof/.",

@@ -94,7 +94,7 @@ server:
   instance: llmd-1
   caller_keys: {allow: true}
   images: {allow_hosts: [files.lab, 10.1.0.0/16], disabled: true}
-  admin: {listen: 'tcp://127.0.0.1:50052', allow_insecure: true, hosts: [llmd.lab], pprof: true, channelz: true}
+  admin: {listen: 'tcp://127.0.0.1:50052', allow_insecure: true, allowed_hosts: [llmd.lab], pprof: true, channelz: true}
   telemetry: {gen_ai: both, callers: true}
   log_format: json
   log_level: debug
@@ -191,7 +191,7 @@ func TestParseEveryKey(t *testing.T) {
 			},
 		},
 		Admin: config.Admin{
-			Listen: config.Address{Network: "tcp", Address: "127.0.0.1:50052"}, AllowInsecure: true, Hosts: []string{"llmd.lab"}, Pprof: true, Channelz: true,
+			Listen: config.Address{Network: "tcp", Address: "127.0.0.1:50052"}, AllowInsecure: true, AllowedHosts: []string{"llmd.lab"}, Pprof: true, Channelz: true,
 		},
 		Telemetry: config.Telemetry{GenAI: "both", Callers: true}, LogFormat: "json",
 		Web: config.Web{

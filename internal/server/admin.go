@@ -76,7 +76,7 @@ func (s *admin) handler() http.Handler {
 func (s *admin) named(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.cfg.Listen.Network != "unix" && !s.knows(r.Host) {
-			plain(w, http.StatusMisdirectedRequest, "this name is not in server.admin.hosts")
+			plain(w, http.StatusMisdirectedRequest, "this name is not in server.admin.allowed_hosts")
 			return
 		}
 		w.Header().Set("Cache-Control", "no-store")
@@ -97,7 +97,7 @@ func (s *admin) knows(hostPort string) bool {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return true
 	}
-	return slices.ContainsFunc(s.cfg.Hosts, func(known string) bool { return strings.EqualFold(known, host) })
+	return slices.ContainsFunc(s.cfg.AllowedHosts, func(known string) bool { return strings.EqualFold(known, host) })
 }
 
 func plain(w http.ResponseWriter, code int, text string) {

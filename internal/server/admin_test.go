@@ -21,7 +21,7 @@ import (
 
 const adminConfig = `server:
   listen: ['tcp://127.0.0.1:0']
-  admin: {listen: 'tcp://127.0.0.1:0', hosts: [llmd.lab]%s}
+  admin: {listen: 'tcp://127.0.0.1:0', allowed_hosts: [llmd.lab]%s}
   caller_keys: {allow: true}
   auth: {tokens: [{name: alice, sha256: 2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b}]}
 providers:
@@ -163,13 +163,13 @@ func TestAdminServed(t *testing.T) {
 // TestAdminExposed: other machines reach the pages only if that is said.
 func TestAdminExposed(t *testing.T) {
 	for text, refused := range map[string]bool{
-		"server: {admin: {listen: 'tcp://0.0.0.0:1'}}":                                              true,
-		"server: {allow_insecure: true, admin: {listen: 'tcp://192.0.2.1:1'}}":                      true,
-		"server: {admin: {listen: 'tcp://0.0.0.0:1', allow_insecure: true}}":                        false,
-		"server: {admin: {listen: 'tcp://127.0.0.1:1'}}":                                            false,
-		"server: {admin: {listen: 'tcp://[::1]:1'}}":                                                false,
-		"server: {admin: {listen: 'unix:///run/llmd/admin.sock'}}":                                  false,
-		"server: {listen: ['tcp://127.0.0.1:1'], admin: {listen: 'tcp://127.0.0.1:2', hosts: [a]}}": false,
+		"server: {admin: {listen: 'tcp://0.0.0.0:1'}}":                                                      true,
+		"server: {allow_insecure: true, admin: {listen: 'tcp://192.0.2.1:1'}}":                              true,
+		"server: {admin: {listen: 'tcp://0.0.0.0:1', allow_insecure: true}}":                                false,
+		"server: {admin: {listen: 'tcp://127.0.0.1:1'}}":                                                    false,
+		"server: {admin: {listen: 'tcp://[::1]:1'}}":                                                        false,
+		"server: {admin: {listen: 'unix:///run/llmd/admin.sock'}}":                                          false,
+		"server: {listen: ['tcp://127.0.0.1:1'], admin: {listen: 'tcp://127.0.0.1:2', allowed_hosts: [a]}}": false,
 	} {
 		none := func(string) (string, bool) { return "", false }
 		file, err := config.Parse("llmd.yaml", []byte(text), none)
