@@ -45,7 +45,7 @@ func newHolding(t *testing.T) *holding {
 // Reloads under load, good files and bad ones, lose no stream: those that run keep
 // their model, even where its provider is taken out.
 func TestReloadUnderLoad(t *testing.T) {
-	const long, slow, held = 60, 20, 20
+	const long, slow, held = 30, 20, 20
 	h := newHolding(t)
 	with := "providers:\n  - {id: held, api: openai-completions, base_url: " + h.URL + ", api_key: none, models: [{id: m}]}\n"
 	files := []string{
@@ -59,13 +59,13 @@ func TestReloadUnderLoad(t *testing.T) {
 	var streams sync.WaitGroup
 	answers := make(chan string, long+slow+held)
 	run := func(model string) {
-		o := harness.Run(limited(t), l, &llmdv1.StreamRequest{Generation: harness.Ask(model, "Hello.")}, nil)
+		o := harness.Run(harness.Limited(t, 3*time.Minute), l, &llmdv1.StreamRequest{Generation: harness.Ask(model, "Hello.")}, nil)
 		text := ""
 		for _, c := range o.Message.GetContent() {
 			text += harness.TextOf(c)
 		}
 		if o.Status.Code() != codes.OK || o.Stop() != "STOP" || len(o.Faults) > 0 {
-			t.Errorf("%s: %v %s %v %q", model, o.Status, o.Stop(), o.Faults, text)
+			t.Errorf("%s: %v %s %v %.100q", model, o.Status, o.Stop(), o.Faults, text)
 		}
 		answers <- model + " " + text
 	}
