@@ -117,12 +117,9 @@ func Snapshot(m *llmdv1.AssistantMessage, number int32) *llmdv1.StreamResponse {
 	}}
 }
 
-// trail reads a record: its events behind a number, or what stands for them.
+// trail reads a record with a log: its events behind a number, or what stands for them.
 func (r *Record) trail(after int32) (Trail, error) {
 	last := r.Terminal.GetSequenceNumber()
-	if r.Log == nil {
-		return nil, ErrUnnumbered
-	}
 	if after > last {
 		return nil, &BeyondEndError{Last: last}
 	}

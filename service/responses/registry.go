@@ -6,8 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
@@ -24,14 +22,14 @@ const (
 
 // found is what a key leads to: one of the two is set.
 type found struct {
-	live   Live
-	record *Record
-	hash   [32]byte
-	id     string
+	live Live
+	kept *kept
+	hash [32]byte
+	id   string
 }
 
 func (f *found) known() *Known {
-	return &Known{ResponseID: f.id, Hash: f.hash, Live: f.live, Record: f.record}
+	return &Known{ResponseID: f.id, Hash: f.hash, Live: f.live, Record: f.kept.record()}
 }
 
 // Registry is the store in the memory of one process.
@@ -83,14 +81,22 @@ func (r *Registry) Close() {
 
 // Claim implements [Store]. There is never an error.
 func (r *Registry) Claim(_ context.Context, c *Claim) (Claimed, error) {
+	out, old := r.claim(c)
+	if old != nil {
+		out.Known = old.known()
+	}
+	return out, nil
+}
+
+func (r *Registry) claim(c *Claim) (out Claimed, known *found) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := &entry{response: Key{Owner: c.Owner, ResponseID: c.ResponseID}, found: found{live: c.Live, hash: c.Hash, id: c.ResponseID}}
-	var out Claimed
 	if c.RequestID != "" {
 		e.request = Key{Owner: c.Owner, RequestID: c.RequestID}
 		if old := r.lookUp(e.request); old != nil {
-			return Claimed{Known: old.found.known()}, nil
+			f := old.found
+			return Claimed{}, &f
 		}
 		if t, ok := r.tombstones[e.request]; ok {
 			delete(r.tombstones, e.request)
@@ -106,21 +112,24 @@ func (r *Registry) Claim(_ context.Context, c *Claim) (Claimed, error) {
 
 // Finish implements [Store].
 func (r *Registry) Finish(owner, responseID string, rec *Record, _ *llmdv1.Error) {
+	var k *kept
+	if rec != nil && r.keep {
+		k = keep(rec) // not under the lock: it may be megabytes
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := r.byKey[Key{Owner: owner, ResponseID: responseID}]
 	if e == nil || e.found.live == nil {
 		return
 	}
-	if rec == nil || r.closed || !r.keep {
+	if k == nil || r.closed {
 		r.forget(e)
 		return
 	}
-	rec.ExpireTime = r.now().Add(TTL)
-	rec.bytes = proto.Size(rec.Message) + proto.Size(rec.Started) + proto.Size(rec.Terminal) + rec.Log.size()
-	e.found.live, e.found.record = nil, rec
+	k.expires = r.now().Add(TTL)
+	e.found.live, e.found.kept = nil, k
 	e.place = r.recent.PushFront(e)
-	r.bytes += rec.bytes
+	r.bytes += k.size()
 	for r.bytes > MaxBytes && r.recent.Len() > 1 {
 		r.forget(entryOf(r.recent.Back()))
 		r.met(limitStore)
@@ -155,8 +164,9 @@ func (r *Registry) Abort(ctx context.Context, k Key, reason string) (*Receipt, e
 	case !ok:
 		r.bury(k, reason)
 		return nil, ErrNotFound
-	case f.record != nil:
-		return &Receipt{Message: f.record.Message, ContentOmitted: f.record.ContentOmitted, Finished: true}, nil
+	case f.kept != nil:
+		rec := f.kept.record()
+		return &Receipt{Message: rec.Message, ContentOmitted: rec.ContentOmitted, Finished: true}, nil
 	}
 	return AbortLive(ctx, f.live, reason)
 }
@@ -187,8 +197,9 @@ func (r *Registry) Message(ctx context.Context, k Key, wait time.Duration) (*Kep
 			f = again
 		}
 	}
-	if f.record != nil {
-		return &Kept{Message: f.record.Message, ContentOmitted: f.record.ContentOmitted, ExpireTime: f.record.ExpireTime}, nil
+	if f.kept != nil {
+		rec := f.kept.record()
+		return &Kept{Message: rec.Message, ContentOmitted: rec.ContentOmitted, ExpireTime: rec.ExpireTime}, nil
 	}
 	return &Kept{Message: f.live.Snapshot()}, nil
 }
@@ -199,8 +210,10 @@ func (r *Registry) Follow(_ context.Context, k Key, after int32) (Trail, error) 
 	switch {
 	case !ok:
 		return nil, ErrNotFound
-	case f.record != nil:
-		return f.record.trail(after)
+	case f.kept != nil && f.kept.log == nil:
+		return nil, ErrUnnumbered
+	case f.kept != nil:
+		return f.kept.record().trail(after)
 	}
 	if t := f.live.Follow(after); t != nil {
 		return t, nil
@@ -217,7 +230,7 @@ func (r *Registry) lookUp(k Key) *entry {
 	if e == nil || e.place == nil {
 		return e
 	}
-	if !r.now().Before(e.found.record.ExpireTime) {
+	if !r.now().Before(e.found.kept.expires) {
 		r.forget(e)
 		return nil
 	}
@@ -306,7 +319,7 @@ func (r *Registry) forget(e *entry) {
 	}
 	if e.place != nil {
 		r.recent.Remove(e.place)
-		r.bytes -= e.found.record.bytes
+		r.bytes -= e.found.kept.size()
 	}
 }
 
@@ -316,7 +329,7 @@ func (r *Registry) expire() {
 	now := r.now()
 	for p := r.recent.Back(); p != nil; {
 		e, before := entryOf(p), p.Prev()
-		if !now.Before(e.found.record.ExpireTime) {
+		if !now.Before(e.found.kept.expires) {
 			r.forget(e)
 		}
 		p = before

@@ -80,7 +80,7 @@ func TestLifeOfAResponse(t *testing.T) {
 		t.Fatal("a new response is known or aborted")
 	}
 	for _, k := range []Key{{Owner: "me", ResponseID: "a.1"}, {Owner: "me", RequestID: "q"}} {
-		if f, ok := r.get(k); !ok || f.live != Live(live) || f.record != nil || f.hash != [32]byte{7} {
+		if f, ok := r.get(k); !ok || f.live != Live(live) || f.kept != nil || f.hash != [32]byte{7} {
 			t.Errorf("%v while running: %v, %v", k, f, ok)
 		}
 	}
@@ -90,11 +90,11 @@ func TestLifeOfAResponse(t *testing.T) {
 	finish(r, "me", "a.1", record("a.1", 10))
 	for _, k := range []Key{{Owner: "me", ResponseID: "a.1"}, {Owner: "me", RequestID: "q"}} {
 		f, ok := r.get(k)
-		if !ok || f.live != nil || f.record.Message.GetResponseId() != "a.1" || f.hash != [32]byte{7} {
+		if !ok || f.live != nil || f.kept.record().Message.GetResponseId() != "a.1" || f.hash != [32]byte{7} {
 			t.Fatalf("%v when ended: %v, %v", k, f, ok)
 		}
-		if want := c.now().Add(5 * time.Minute); !f.record.ExpireTime.Equal(want) {
-			t.Errorf("expires at %v, want %v", f.record.ExpireTime, want)
+		if want := c.now().Add(5 * time.Minute); !f.kept.expires.Equal(want) {
+			t.Errorf("expires at %v, want %v", f.kept.expires, want)
 		}
 	}
 	if n := len(r.Running()); n != 0 {
@@ -155,7 +155,7 @@ func TestOwners(t *testing.T) {
 		}
 	}
 	finish(r, "you", "a.1", record("a.1", 1))
-	if f, _ := r.get(Key{Owner: "me", ResponseID: "a.1"}); f.record != nil {
+	if f, _ := r.get(Key{Owner: "me", ResponseID: "a.1"}); f.kept != nil {
 		t.Error("a stranger ended a response")
 	}
 	r.bury(Key{Owner: "you", RequestID: "z"}, "stop")
@@ -194,7 +194,7 @@ func TestBound(t *testing.T) {
 	}
 	sum := 0
 	for p := r.recent.Front(); p != nil; p = p.Next() {
-		rec := entryOf(p).found.record
+		rec := entryOf(p).found.kept.record()
 		sum += proto.Size(rec.Message) + proto.Size(rec.Started) + proto.Size(rec.Terminal)
 	}
 	if sum != r.bytes {
@@ -329,8 +329,8 @@ func TestClaimRace(t *testing.T) {
 			t.Fatal("nothing is found")
 		}
 		var id string
-		if f.record != nil {
-			id = f.record.Message.GetResponseId()
+		if f.kept != nil {
+			id = f.kept.record().Message.GetResponseId()
 		} else {
 			id = f.live.Snapshot().GetResponseId()
 		}

@@ -124,7 +124,7 @@ type Trail interface {
 	Close()
 }
 
-// Record is a response that has ended. It is shared and never changed.
+// Record is a response that has ended. It is never changed.
 type Record struct {
 	// Started and Terminal are its first and its last event.
 	Started, Terminal *llmdv1.StreamResponse
@@ -138,8 +138,6 @@ type Record struct {
 	Log *Log
 	// ExpireTime is when it is forgotten.
 	ExpireTime time.Time
-
-	bytes int
 }
 
 // Key names a response.
