@@ -170,7 +170,8 @@ func (c *classifier) spent() bool {
 		"balance not enough", "out of credits", "no credits remaining", "no credits left", "have any credits", "credits exhausted", "run out of credits", "requires more credits",
 		"used all available credits", "spending limit", "spend limit", "available balance", "out of budget", "budget has been exceeded",
 		"budget exceeded", "exceeded your monthly included credits", "daily free allocation",
-		"reached your specified api usage limits", "gousagelimiterror", "freeusagelimiterror", "exceeded_current_quota", "payment required",
+		"reached your specified api usage limits", "gousagelimiterror", "freeusagelimiterror", "exceeded_current_quota",
+		"subscription_sharing_usage_limit_exceeded", "subscription_sharing_workplace_individual_usage_limit_exceeded", "payment required",
 		"account is suspended due to", "account is in arrears", "arrearage", "recharge", "top up your")
 }
 
@@ -208,8 +209,7 @@ func (c *classifier) overflows() bool {
 		return false
 	}
 	_, _, ok := overflow(c.text)
-	// Cerebras says it with an empty body.
-	return ok || (c.facts.Provider == "cerebras" && c.text == "" && (c.status == 400 || c.status == 413))
+	return ok
 }
 
 // spentPerhaps: words that mean an empty account unless they stand beside words

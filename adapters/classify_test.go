@@ -117,6 +117,8 @@ func TestErrorFromBody(t *testing.T) {
 		{"bedrock validation frame", 0, "validationException", `{"message":"bad"}`, rejected, ""},
 
 		// Hosts that speak OpenAI's API.
+		{"usage shared in a plan", 429, "", `{"error":{"message":"subscription_sharing_usage_limit_exceeded"}}`, quota, ""},
+		{"usage of one member", 429, "", `{"error":{"message":"subscription_sharing_workplace_individual_usage_limit_exceeded"}}`, quota, ""},
 		{"groq daily", 429, "", "{\"error\":{\"message\":\"Rate limit reached for model `x` on tokens per day (TPD): Limit 100000, Used 97050, Requested 3619. Please try again in 9m38.016s.\",\"type\":\"tokens\",\"code\":\"rate_limit_exceeded\"}}", quota, ""},
 		{"groq minute", 429, "", "{\"error\":{\"message\":\"Rate limit reached for model `x` on tokens per minute (TPM): Limit 6000, Used 5034, Requested 1443. Please try again in 4.77s. Upgrade at https://host/settings/billing\",\"type\":\"tokens\",\"code\":\"rate_limit_exceeded\"}}", rate, ""},
 		{"groq too large", 413, "", "{\"error\":{\"message\":\"Request too large for model `x` on tokens per minute (TPM): Limit 6000, Requested 6294, please reduce your message size and try again.\",\"type\":\"tokens\",\"code\":\"rate_limit_exceeded\"}}", tooLarge, ""},

@@ -1,6 +1,9 @@
 package adapters
 
-import "strings"
+import (
+	"bytes"
+	"strings"
+)
 
 // A provider says in a hundred ways that a prompt does not fit its model. Most
 // say it in words alone, under a status that fits any bad request, and some under
@@ -118,6 +121,13 @@ func overflow(text string) (limit, used int64, ok bool) {
 		}
 	}
 	return 0, 0, false
+}
+
+// WordlessOverflow says whether an answer without a body means that the prompt is too
+// long: Cerebras says it with the status alone.
+// https://github.com/badlogic/pi-mono/blob/main/packages/ai/src/utils/overflow.ts
+func WordlessOverflow(provider string, status int, body []byte) bool {
+	return provider == "cerebras" && (status == 400 || status == 413) && len(bytes.TrimSpace(body)) == 0
 }
 
 // phraseMatch matches one phrase and keeps the numbers.

@@ -178,6 +178,9 @@ func (r *Run) send(ctx context.Context, cancel context.CancelCauseFunc, p *Plan)
 			return nil, err
 		}
 		u := p.adapter.DecodeError(resp.Status, resp.Header, body)
+		if adapters.WordlessOverflow(p.Model.Provider, resp.Status, body) {
+			u.Reason = adapters.ReasonContextLengthExceeded
+		}
 		if u.Message == "" && u.Err == nil && len(body) > 0 && !json.Valid(body) {
 			u.Err = ErrNotJSON
 		}

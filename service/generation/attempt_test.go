@@ -238,6 +238,27 @@ func TestLongDelayIsTold(t *testing.T) {
 	})
 }
 
+// Cerebras tells of a prompt that is too long by the status alone; of other providers
+// nothing is guessed.
+func TestWordlessOverflow(t *testing.T) {
+	for _, c := range []struct{ provider, body, reason string }{
+		{"cerebras", "", adapters.ReasonContextLengthExceeded},
+		{"cerebras", adapters.ReasonRejectedRequest, adapters.ReasonRejectedRequest}, // the lab reads a body as the reason
+		{"lab", "", adapters.ReasonRejectedRequest},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			refusal := status(400)
+			refusal.body = c.body
+			l := newLab(t, map[string][]reply{"a": {refusal}})
+			defer l.registry.Close()
+			s := l.run(t, ask(c.provider+"/a"))
+			if u := asUpstream(s.err); u == nil || u.Reason != c.reason {
+				t.Errorf("%s %q: %v, want %s", c.provider, c.body, s.err, c.reason)
+			}
+		})
+	}
+}
+
 // An abort while llmd waits to try again ends the wait, and no request follows.
 func TestAbortDuringSleep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
