@@ -43,7 +43,6 @@ type Attempt struct {
 
 	first, last time.Time // chunks
 	chunks      chunkTally
-	bounds      []float64
 }
 
 // Attempt begins one. The request goes with the context that comes back.
@@ -52,25 +51,31 @@ func (t *Telemetry) Attempt(ctx context.Context, c *Call) (context.Context, *Att
 		return ctx, nil
 	}
 	m := c.Model
-	op := operation(m.API)
-	base := []attribute.KeyValue{attribute.String(attrOperation, op), attribute.String(attrProviderName, providerName(m.Provider, m.API))}
-	if host, port := address(m.BaseURL); host != "" {
-		base = append(base, attribute.String(attrServerAddress, host), attribute.Int(attrServerPort, port))
-	}
-	a := &Attempt{t: t, model: m, nth: c.Nth, began: time.Now(), bounds: secondBuckets()}
-	ctx, span := t.tracer.Start(ctx, op+" "+m.NameOnWire(), trace.WithSpanKind(trace.SpanKindClient), trace.WithTimestamp(a.began),
-		trace.WithAttributes(append(slices.Clip(base), attribute.String(attrRequestModel, m.NameOnWire()), attribute.String(attrProvider, m.Provider), attribute.String(attrAttempt, c.Nth))...))
-	if span.IsRecording() {
-		span.SetAttributes(asked(t.options.GenAI, c)...)
-	}
-	base = append(base, attribute.String(attrRequestModel, t.label(m)))
-	a.ctx, a.span, a.base = ctx, span, base
+	a := &Attempt{t: t, model: m, nth: c.Nth, began: time.Now(), base: addressed(m)}
+	// Samplers may ask for what is told now, and what only the request says is not kept
+	// by anybody else. All the rest waits for the end: an attempt may last for an hour.
+	early := append(slices.Clip(a.base), attribute.String(attrRequestModel, m.NameOnWire()))
+	early = append(early, asked(t.options.GenAI, c)...)
+	a.base = append(a.base, attribute.String(attrRequestModel, t.label(m)))
+	ctx, span := t.tracer.Start(ctx, operation(m.API)+" "+m.NameOnWire(),
+		trace.WithSpanKind(trace.SpanKindClient), trace.WithTimestamp(a.began), trace.WithAttributes(early...))
+	a.ctx, a.span = ctx, span
 	return ctx, a
+}
+
+// addressed is who is asked, and where, with room for the name of the model.
+func addressed(m *profile.Model) []attribute.KeyValue {
+	all := make([]attribute.KeyValue, 0, 5)
+	all = append(all, attribute.String(attrOperation, operation(m.API)), attribute.String(attrProviderName, providerName(m.Provider, m.API)))
+	if host, port := address(m.BaseURL); host != "" {
+		all = append(all, attribute.String(attrServerAddress, host), attribute.Int(attrServerPort, port))
+	}
+	return all
 }
 
 // asked are a request's parameters, as far as it has them. Nothing of it is content.
 func asked(conventions Conventions, c *Call) []attribute.KeyValue {
-	all := []attribute.KeyValue{attribute.Bool(attrStream, true)}
+	var all []attribute.KeyValue
 	g := c.Generation.GetConfig()
 	if g != nil {
 		if g.Temperature != nil {
@@ -112,7 +117,7 @@ func (a *Attempt) Chunk(at time.Time) {
 	if a.first.IsZero() {
 		a.first = at
 	} else {
-		a.chunks.add(at.Sub(a.last).Seconds(), a.bounds)
+		a.chunks.add(at.Sub(a.last).Seconds())
 	}
 	a.last = at
 }
@@ -149,48 +154,53 @@ func (a *Attempt) endSpan(m *llmdv1.AssistantMessage, reason, failed string, end
 	if !a.span.IsRecording() {
 		return
 	}
+	late := make([]attribute.KeyValue, 0, 16)
+	late = append(late, attribute.Bool(attrStream, true), attribute.String(attrProvider, a.model.Provider), attribute.String(attrAttempt, a.nth))
 	if failed != "" {
 		// Its words are the provider's: the reason is all that may be told.
 		a.span.SetStatus(codes.Error, "")
-		a.span.SetAttributes(attribute.String(attrErrorType, failed))
+		late = append(late, attribute.String(attrErrorType, failed))
 	}
 	if !a.first.IsZero() {
-		a.span.SetAttributes(attribute.Float64(attrTimeToFirst, a.first.Sub(a.began).Seconds()))
+		late = append(late, attribute.Float64(attrTimeToFirst, a.first.Sub(a.began).Seconds()))
 	}
-	if m == nil {
-		if reason != "" {
-			a.span.SetAttributes(attribute.StringSlice(attrFinishReasons, []string{finishError}))
+	switch {
+	case m != nil:
+		late = append(late, attribute.StringSlice(attrFinishReasons, []string{finishReason(m)}), attribute.String(attrStopReason, stopReason(m)))
+		if id := m.GetProviderResponseId(); id != "" {
+			late = append(late, attribute.String(attrResponseID, id))
 		}
-		return
-	}
-	a.span.SetAttributes(attribute.StringSlice(attrFinishReasons, []string{finishReason(m)}), attribute.String(attrStopReason, stopReason(m)))
-	for name, value := range map[string]string{attrResponseID: m.GetProviderResponseId(), attrResponseModel: m.GetResponseModel()} {
-		if value != "" {
-			a.span.SetAttributes(attribute.String(name, value))
+		if name := m.GetResponseModel(); name != "" {
+			late = append(late, attribute.String(attrResponseModel, name))
 		}
+		late = a.t.appendUsage(late, m.GetUsage())
+	case reason != "":
+		late = append(late, attribute.StringSlice(attrFinishReasons, []string{finishError}))
 	}
-	a.spanUsage(m.GetUsage())
+	a.span.SetAttributes(late...) // at once, so that the span grows once
 }
 
-func (a *Attempt) spanUsage(u *llmdv1.Usage) {
+// appendUsage adds the tokens that the provider told.
+func (t *Telemetry) appendUsage(all []attribute.KeyValue, u *llmdv1.Usage) []attribute.KeyValue {
 	if u == nil || u.GetEstimated() {
-		return
+		return all
 	}
-	a.span.SetAttributes(attribute.Int64(attrInputTokens, inputTokens(u)), attribute.Int(attrOutputTokens, int(u.GetOutputTokens())))
+	all = append(all, attribute.Int64(attrInputTokens, inputTokens(u)), attribute.Int(attrOutputTokens, int(u.GetOutputTokens())))
 	if n := int(u.GetCacheReadTokens()); n > 0 {
-		a.span.SetAttributes(attribute.Int(attrCacheRead, n))
+		all = append(all, attribute.Int(attrCacheRead, n))
 	}
 	if n := int(u.GetCacheWriteTokens()); n > 0 {
-		if a.t.options.GenAI.v01() {
-			a.span.SetAttributes(attribute.Int(attrCacheWrite, n))
+		if t.options.GenAI.v01() {
+			all = append(all, attribute.Int(attrCacheWrite, n))
 		}
-		if a.t.options.GenAI.v141() {
-			a.span.SetAttributes(attribute.Int(attrCacheCreation, n))
+		if t.options.GenAI.v141() {
+			all = append(all, attribute.Int(attrCacheCreation, n))
 		}
 	}
 	if u.ReasoningTokens != nil {
-		a.span.SetAttributes(attribute.Int(attrReasoningTokens, int(u.GetReasoningTokens())))
+		all = append(all, attribute.Int(attrReasoningTokens, int(u.GetReasoningTokens())))
 	}
+	return all
 }
 
 // inputTokens are all of them: llmd's own count leaves those of the cache out.
@@ -214,7 +224,7 @@ func (a *Attempt) measure(m *llmdv1.AssistantMessage, failed string, ended time.
 		a.record(a.first.Sub(a.began).Seconds(), with, metricTimeToFirst, metricTimeToFirst141)
 	}
 	a.t.chunks.merge(plain, &a.chunks)
-	a.measureUsage(labels, m.GetUsage())
+	a.measureUsage(labels, with, m.GetUsage())
 }
 
 // record records seconds in those of the metrics that there are.

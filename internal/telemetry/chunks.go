@@ -38,8 +38,9 @@ func newChunkClock(c Conventions) *chunkClock {
 	return &chunkClock{conventions: c, start: time.Now(), all: map[attribute.Distinct]*chunkTally{}}
 }
 
-// add counts one time. bounds are secondBuckets.
-func (t *chunkTally) add(seconds float64, bounds []float64) {
+// add counts one time.
+func (t *chunkTally) add(seconds float64) {
+	bounds := secondBuckets()
 	if t.buckets == nil {
 		t.buckets = make([]uint64, len(bounds)+1)
 	}

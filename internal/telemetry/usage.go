@@ -10,8 +10,8 @@ import (
 )
 
 // measureUsage counts the tokens of an attempt. What llmd has estimated is not
-// counted: it would pass for what the provider bills.
-func (a *Attempt) measureUsage(labels []attribute.KeyValue, u *llmdv1.Usage) {
+// counted: it would pass for what the provider bills. all are the labels as they are.
+func (a *Attempt) measureUsage(labels []attribute.KeyValue, all metric.MeasurementOption, u *llmdv1.Usage) {
 	if u.GetEstimated() {
 		u = nil
 	}
@@ -22,15 +22,17 @@ func (a *Attempt) measureUsage(labels []attribute.KeyValue, u *llmdv1.Usage) {
 		return
 	}
 	in, out := inputTokens(u), int64(u.GetOutputTokens())
-	all := metric.WithAttributeSet(attribute.NewSet(labels...))
 	a.recordTokens(metricInputPerCall, in, all)
 	a.recordTokens(metricOutputPerCall, out, all)
-	a.recordTokens(metricTokenUsage141, in, metric.WithAttributeSet(with(labels, attrTokenType, tokenTypeInput)))
-	a.recordTokens(metricTokenUsage141, out, metric.WithAttributeSet(with(labels, attrTokenType, tokenTypeOutput)))
+	if a.t.options.GenAI.v141() {
+		a.recordTokens(metricTokenUsage141, in, with(labels, attrTokenType, tokenTypeInput))
+		a.recordTokens(metricTokenUsage141, out, with(labels, attrTokenType, tokenTypeOutput))
+	}
 }
 
-func with(labels []attribute.KeyValue, name, value string) attribute.Set {
-	return attribute.NewSet(append(slices.Clip(labels), attribute.String(name, value))...)
+// with is labels and one more.
+func with(labels []attribute.KeyValue, name, value string) metric.MeasurementOption {
+	return metric.WithAttributeSet(attribute.NewSet(append(slices.Clip(labels), attribute.String(name, value))...))
 }
 
 func (a *Attempt) recordTokens(name string, n int64, labels metric.MeasurementOption) {
@@ -44,33 +46,34 @@ func (a *Attempt) recordTokens(name string, n int64, labels metric.MeasurementOp
 func (a *Attempt) countTokens(labels []attribute.KeyValue, u *llmdv1.Usage) {
 	in, out := inputTokens(u), int64(u.GetOutputTokens())
 	for _, m := range u.GetModalities() {
-		name := modality(m.GetModality())
+		labeled := with(labels, attrModality, modality(m.GetModality()))
 		if n := min(int64(m.GetInputTokens()), in); n > 0 {
 			in -= n
-			a.countToken(metricInputTokens, n, labels, name)
+			a.countToken(metricInputTokens, n, labeled)
 		}
 		if n := min(int64(m.GetOutputTokens()), out); n > 0 {
 			out -= n
-			a.countToken(metricOutputTokens, n, labels, name)
+			a.countToken(metricOutputTokens, n, labeled)
 		}
 	}
+	unknown := with(labels, attrModality, modalityUnknown)
 	if in > 0 || len(u.GetModalities()) == 0 {
-		a.countToken(metricInputTokens, in, labels, modalityUnknown)
+		a.countToken(metricInputTokens, in, unknown)
 	}
 	if out > 0 || len(u.GetModalities()) == 0 {
-		a.countToken(metricOutputTokens, out, labels, modalityUnknown)
+		a.countToken(metricOutputTokens, out, unknown)
 	}
 	for name, n := range map[string]int32{
 		metricCacheRead: u.GetCacheReadTokens(), metricCacheWrite: u.GetCacheWriteTokens(), metricReasoningTokens: u.GetReasoningTokens(),
 	} {
 		if n > 0 {
-			a.countToken(name, int64(n), labels, modalityUnknown)
+			a.countToken(name, int64(n), unknown)
 		}
 	}
 }
 
-func (a *Attempt) countToken(name string, n int64, labels []attribute.KeyValue, modality string) {
-	a.t.genai.counters[name].Add(a.ctx, n, metric.WithAttributeSet(with(labels, attrModality, modality)))
+func (a *Attempt) countToken(name string, n int64, labels metric.MeasurementOption) {
+	a.t.genai.counters[name].Add(a.ctx, n, labels)
 }
 
 func modality(m llmdv1.Modality) string {
