@@ -75,7 +75,7 @@ func (s *Store) renewed(k *sink, c *redis.Cmd) {
 	code, abort, err := outcome(c)
 	switch {
 	case err != nil || k.ended() != nil:
-	case code == gone:
+	case code == gone, code == hole:
 		k.gone.Store(true)
 		s.touch(k)
 	case code == fenced:

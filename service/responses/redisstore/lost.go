@@ -50,6 +50,7 @@ func (r *remote) endLost(ctx context.Context) error {
 	if err != nil || f.last != nil {
 		return err
 	}
+	known := f.next
 	events := r.lostEvents(f)
 	b := &batch{next: events[len(events)-1].GetSequenceNumber() + 1}
 	if b.text, err = r.box.seal(place("b", b.next), responses.AppendEvents(nil, events)); err != nil {
@@ -58,7 +59,7 @@ func (r *remote) endLost(ctx context.Context) error {
 	s := r.store
 	var ended *redis.Cmd
 	err = s.run(ctx, s.writing, func(ctx context.Context, p redis.Pipeliner) {
-		ended = s.scripts.lose.EvalSha(ctx, p, s.names.both(r.id), r.state.token, f.next, b.next, b.text, responses.TTL.Milliseconds())
+		ended = s.scripts.lose.EvalSha(ctx, p, s.names.both(r.id), r.state.token, known, b.next, b.text, responses.TTL.Milliseconds())
 		if r.info.RequestID != "" {
 			p.PExpire(ctx, s.names.request(digest(r.info.Owner, r.info.RequestID)), responses.TTL)
 		}

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strconv"
 	"strings"
 
@@ -95,6 +96,9 @@ func openEntry(b *box, m *redis.XMessage, after int32) (entry, error) {
 	}
 	return e, nil
 }
+
+// errDamaged: a response that has ended lacks its end.
+var errDamaged = errors.New("redisstore: the end of a response is not where it should be")
 
 // unreadable: what is in Redis is not what was written.
 func unreadable(err error) error { return &responses.UnavailableError{Kind: "failed", Err: err} }

@@ -107,7 +107,7 @@ func (r *remote) terminal(ctx context.Context) (*llmdv1.StreamResponse, error) {
 	defer t.Close()
 	for {
 		events, err := t.Next(ctx)
-		if _, failed := errors.AsType[*responses.StatusError](err); failed {
+		if _, failed := errors.AsType[*responses.StatusError](err); failed || errors.Is(err, responses.ErrGone) {
 			return nil, responses.ErrNotFound // it is not remembered
 		}
 		if err != nil {
@@ -167,7 +167,13 @@ func (s *Store) Message(ctx context.Context, k responses.Key, wait time.Duration
 			}
 		}
 	}
-	return r.kept(ctx, nil)
+	kept, err := r.kept(ctx, nil)
+	if errors.Is(err, responses.ErrNotFound) {
+		if here, herr := s.local.Message(ctx, k, 0); herr == nil {
+			return here, nil // Redis has lost the events
+		}
+	}
+	return kept, err
 }
 
 // kept is the message as it is in Redis now.
@@ -178,9 +184,7 @@ func (r *remote) kept(ctx context.Context, last *llmdv1.StreamResponse) (*respon
 			return nil, err
 		}
 		if last = a.last; last == nil {
-			m := a.Message()
-			m.ResponseId = r.info.ResponseID
-			return &responses.Kept{Message: m, ContentOmitted: a.omitted}, nil
+			return r.partial(a)
 		}
 	}
 	m, omitted, err := r.final(ctx, last)
@@ -195,13 +199,30 @@ func (r *remote) kept(ctx context.Context, last *llmdv1.StreamResponse) (*respon
 	return &responses.Kept{Message: m, ContentOmitted: omitted, ExpireTime: time.Now().Add(max(ttl.Val(), 0))}, nil
 }
 
+// partial is the message of a response of which Redis has no end.
+func (r *remote) partial(f *folded) (*responses.Kept, error) {
+	switch {
+	case r.state.state == "r":
+	case f.started == nil:
+		return nil, responses.ErrNotFound // Redis has lost the events
+	default:
+		return nil, unreadable(errDamaged)
+	}
+	m := f.Message()
+	m.ResponseId = r.info.ResponseID
+	if f.omitted {
+		m.Content = nil
+	}
+	return &responses.Kept{Message: m, ContentOmitted: f.omitted}, nil
+}
+
 // folded is all that Redis has of a response.
 type folded struct {
 	accumulate.Accumulator
 	started *llmdv1.StreamResponse
 	last    *llmdv1.StreamResponse // the terminal event, if it is there
 	next    int32
-	omitted bool // some of the content is not kept
+	omitted bool // some of the content is not kept, or was lost
 }
 
 func (r *remote) fold(ctx context.Context) (*folded, error) {
@@ -216,24 +237,38 @@ func (r *remote) fold(ctx context.Context) (*folded, error) {
 			if err != nil {
 				return nil, err
 			}
-			if e.checkpoint {
-				f.Accumulator = accumulate.Accumulator{}
-				f.omitted = e.events[len(e.events)-1].GetSnapshot().GetContentOmitted()
-			}
-			for _, event := range e.events {
-				f.Add(event)
-				if event.GetStarted() != nil {
-					f.started = event
-				}
-				if responses.Terminal(event) {
-					f.last = event
-				}
-				f.next = event.GetSequenceNumber() + 1
-			}
+			f.take(e)
 		}
 		if len(a.entries) < readEntries {
+			if f.next < r.state.next {
+				f.next, f.omitted = r.state.next, true
+			}
 			return f, nil
 		}
+	}
+}
+
+// take adds one entry.
+func (f *folded) take(e entry) {
+	if len(e.events) == 0 {
+		return
+	}
+	switch {
+	case e.checkpoint:
+		f.Accumulator = accumulate.Accumulator{}
+		f.omitted = e.events[len(e.events)-1].GetSnapshot().GetContentOmitted()
+	case e.events[0].GetSequenceNumber() != f.next:
+		f.omitted = true
+	}
+	for _, event := range e.events {
+		f.Add(event)
+		if event.GetStarted() != nil {
+			f.started = event
+		}
+		if responses.Terminal(event) {
+			f.last = event
+		}
+		f.next = event.GetSequenceNumber() + 1
 	}
 }
 
@@ -420,8 +455,11 @@ func (r *remote) failure(st state) error {
 // a lost response.
 func (t *trail) again(ctx context.Context) ([]*llmdv1.StreamResponse, error) {
 	a, err := t.remote.store.read(ctx, t.remote.id, t.remote.state.next-2)
-	if err != nil || len(a.entries) == 0 {
+	if err != nil {
 		return nil, err
+	}
+	if len(a.entries) == 0 {
+		return nil, responses.ErrGone // Redis has lost them
 	}
 	e, err := openEntry(t.remote.box, &a.entries[len(a.entries)-1], -1)
 	if err != nil || len(e.events) == 0 {
@@ -430,6 +468,9 @@ func (t *trail) again(ctx context.Context) ([]*llmdv1.StreamResponse, error) {
 	last := e.events[len(e.events)-1]
 	if last.GetSequenceNumber() > t.position {
 		return nil, nil // it came between the two answers: it is read in its turn
+	}
+	if !responses.Terminal(last) {
+		return nil, unreadable(errDamaged)
 	}
 	if t.asked > last.GetSequenceNumber() && last.GetAborted().GetCause() != llmdv1.AbortCause_ABORT_CAUSE_INSTANCE_LOST {
 		return nil, &responses.BeyondEndError{Last: last.GetSequenceNumber()}

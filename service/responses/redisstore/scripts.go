@@ -13,7 +13,7 @@ const (
 	done   = 0
 	gone   = -1 // Redis does not have the response
 	fenced = -2 // it is not, or no longer, this process's to write
-	hole   = -3 // what is there does not end where the new events begin
+	hole   = -3 // the events there do not end where the new ones begin, or are gone
 )
 
 // scripts check and write in one step. All keys of one response are in one slot of a
@@ -24,7 +24,8 @@ func newScripts() scripts {
 	return scripts{
 		// KEYS hash, stream. ARGV token, first number, number behind the last, events,
 		// kind (b: batch, c: checkpoint, n: none), state, ttl in ms, info, extra.
-		// A batch that is there already is done: a reply may get lost.
+		// A batch that is there already is done: a reply may get lost. Redis may evict the
+		// stream and keep the hash.
 		put: redis.NewScript(`
 local t, s, n = unpack(redis.call('HMGET', KEYS[1], 't', 's', 'n'))
 if not t then
@@ -37,6 +38,7 @@ elseif s ~= 'r' then
   if s == ARGV[6] and n == ARGV[3] then return {0, ''} end
   return {-2, ''}
 end
+if ARGV[5] ~= 'c' and n ~= '0' and redis.call('EXISTS', KEYS[2]) == 0 then return {-3, ''} end
 if ARGV[5] == 'b' and n ~= ARGV[3] then
   if n ~= ARGV[2] then return {-3, ''} end
   redis.call('XADD', KEYS[2], ARGV[3] .. '-0', 'b', ARGV[4])
@@ -53,9 +55,10 @@ redis.call('PEXPIRE', KEYS[2], ARGV[7])
 return {0, redis.call('HGET', KEYS[1], 'a') or ''}`),
 		// KEYS hash, stream. ARGV token, ttl.
 		renew: redis.NewScript(`
-local t, s, a = unpack(redis.call('HMGET', KEYS[1], 't', 's', 'a'))
+local t, s, a, n = unpack(redis.call('HMGET', KEYS[1], 't', 's', 'a', 'n'))
 if not t then return {-1, ''} end
 if t ~= ARGV[1] or s ~= 'r' then return {-2, ''} end
+if n ~= '0' and redis.call('EXISTS', KEYS[2]) == 0 then return {-3, ''} end
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 redis.call('PEXPIRE', KEYS[2], ARGV[2])
 return {0, a or ''}`),
