@@ -53,6 +53,8 @@ type sink struct {
 	mu      sync.Mutex
 	dirty   bool
 	final   *final
+	// release ends the hold on the response that unwatch times; nil = there is none.
+	release func()
 	unwatch *time.Timer
 }
 
@@ -123,11 +125,7 @@ func (s *Store) drop(k *sink) {
 	delete(s.sinks, k.id)
 	s.mu.Unlock()
 	k.feed.Close()
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.unwatch != nil && k.unwatch.Stop() {
-		k.unwatch = nil
-	}
+	k.letGo()
 }
 
 // Finish implements responses.Store.
@@ -260,19 +258,34 @@ func (k *sink) lost() {
 	k.opened.Store(false)
 }
 
-// hold keeps a response going that somebody follows elsewhere.
+// hold keeps a response going that somebody follows elsewhere. It is for one goroutine.
 func (k *sink) hold() {
 	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.unwatch != nil {
+	held := k.unwatch != nil
+	if held {
 		k.unwatch.Reset(watched)
+	}
+	k.mu.Unlock()
+	if held {
 		return
 	}
+	// Not under the lock: a response touches its sink while it has a lock of its own.
 	release := k.live.Hold()
-	k.unwatch = time.AfterFunc(watched, func() {
-		k.mu.Lock()
-		k.unwatch = nil
-		k.mu.Unlock()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.release, k.unwatch = release, time.AfterFunc(watched, k.letGo)
+}
+
+// letGo undoes hold.
+func (k *sink) letGo() {
+	k.mu.Lock()
+	release := k.release
+	if k.unwatch != nil {
+		k.unwatch.Stop()
+	}
+	k.release, k.unwatch = nil, nil
+	k.mu.Unlock()
+	if release != nil {
 		release()
-	})
+	}
 }

@@ -181,6 +181,8 @@ func TestFenced(t *testing.T) {
 		return err == nil && text(m.Message) == "one "
 	})
 	ctx := limited(t)
+	go func() { _, _ = follow(t, b, id("a.1"), -1) }()
+	eventually(t, "held", func() bool { return l.Holds() == 1 })
 	admin := client(r.Addr)
 	defer func() { _ = admin.Close() }()
 	// As if it could not reach Redis: its lease is taken away again and again.
@@ -194,6 +196,11 @@ func TestFenced(t *testing.T) {
 	})
 	l.Say("two ")
 	eventually(t, "fenced", func() bool { return a.Stats().Fenced == 1 })
+	fenced := time.Now()
+	eventually(t, "let go of", func() bool { return l.Holds() == 0 })
+	if took := time.Since(fenced); took > 8*time.Second {
+		t.Errorf("nobody can follow it any more, and it was held for another %s", took)
+	}
 	l.End()
 	m, err := b.Message(ctx, id("a.1"), 0)
 	if err != nil || text(m.Message) != "one " || m.Message.GetStopReason() != llmdv1.StopReason_STOP_REASON_ABORTED {

@@ -142,11 +142,16 @@ func (l *Live) Done() <-chan struct{} { return l.done }
 // Snapshot implements responses.Live.
 func (l *Live) Snapshot() *llmdv1.AssistantMessage { return l.message() }
 
-// Hold implements responses.Live.
+// Hold implements responses.Live. As with a real response, it may have to wait for one
+// that says something just now: a store must not be in the way of that.
 func (l *Live) Hold() func() {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.holds++
+	notify := l.notify
+	l.mu.Unlock()
+	if notify != nil {
+		notify()
+	}
 	return func() { l.mu.Lock(); l.holds--; l.mu.Unlock() }
 }
 
