@@ -120,6 +120,7 @@ func (v *content) UnmarshalJSON(b []byte) error {
 			into = &thinking
 		}
 		thinking.WriteString(string(p.Thinking))
+		thinking.WriteString(string(p.Summary))
 		into.WriteString(string(p.Text))
 		into.WriteString(string(p.Content))
 	}
@@ -136,6 +137,9 @@ type contentPart struct {
 	Text     jsonwire.Word `json:"text"`
 	Content  texts         `json:"content"`
 	Thinking texts         `json:"thinking"`
+	// Summary is Databricks' reasoning:
+	// https://docs.databricks.com/aws/en/machine-learning/model-serving/query-reason-models
+	Summary texts `json:"summary"`
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
