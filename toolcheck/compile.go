@@ -41,21 +41,41 @@ func compile(text string) (*jsonschema.Schema, error) {
 	if err != nil {
 		return nil, &SchemaError{Message: err.Error()}
 	}
-	k := jsonschema.NewCompiler()
-	k.UseLoader(noFiles{})
-	k.UseRegexpEngine(lazyPattern)
-	if err := k.AddResource(schemaURL, doc); err != nil {
-		return nil, &SchemaError{Message: "it cannot be read"}
+	schema, err := compileAs(jsonschema.Draft2020, doc)
+	if _, bad := errors.AsType[*jsonschema.SchemaValidationError](err); bad {
+		// Generators of schemas often leave out which draft theirs is of: tuples as a
+		// list under "items" are of draft 7, a true "exclusiveMinimum" is of draft 4.
+		for _, older := range []*jsonschema.Draft{jsonschema.Draft7, jsonschema.Draft4} {
+			if schema, err := compileAs(older, doc); err == nil {
+				return schema, nil
+			}
+		}
 	}
-	schema, err := k.Compile(schemaURL)
 	if err != nil {
 		return nil, fault(err)
 	}
 	return schema, nil
 }
 
+// compileAs compiles a schema, of this draft unless it names its own.
+func compileAs(draft *jsonschema.Draft, doc any) (*jsonschema.Schema, error) {
+	k := jsonschema.NewCompiler()
+	k.DefaultDraft(draft)
+	k.UseLoader(noFiles{})
+	k.UseRegexpEngine(lazyPattern)
+	if err := k.AddResource(schemaURL, doc); err != nil {
+		return nil, errUnreadable
+	}
+	return k.Compile(schemaURL)
+}
+
+var errUnreadable = errors.New("toolcheck: the schema cannot be read")
+
 // fault says why a schema does not compile.
 func fault(err error) *SchemaError {
+	if errors.Is(err, errUnreadable) {
+		return &SchemaError{Message: "it cannot be read"}
+	}
 	if bad, ok := errors.AsType[*jsonschema.SchemaValidationError](err); ok {
 		if invalid, ok := errors.AsType[*jsonschema.ValidationError](bad.Err); ok {
 			for len(invalid.Causes) > 0 {

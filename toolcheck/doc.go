@@ -16,7 +16,9 @@
 // # What is checked
 //
 // A tool's parameters are described by a JSON Schema (https://json-schema.org): draft
-// 2020-12, or the one that its "$schema" names. Nothing is coerced: "42" is no number.
+// 2020-12, or the one that its "$schema" names. One that names none and is none of
+// draft 2020-12 is taken for one of draft 7 or 4, if it is one. Nothing is coerced: "42"
+// is no number.
 // What is wrong is named by its place, such as
 //
 //	filter.tags[2]: expected string, got number

@@ -70,6 +70,10 @@ func TestCheck(t *testing.T) {
 			"reference", `{"$defs":{"n":{"type":"number"}},"properties":{"n":{"$ref":"#/$defs/n"}}}`, `{"n":true}`,
 			[]string{"n: expected number, got boolean"},
 		},
+		{
+			"tuple of draft 7 that names none", `{"properties":{"a":{"items":[{"type":"string"}],"additionalItems":false}}}`, `{"a":[1]}`,
+			[]string{"a[0]: expected string, got number"},
+		},
 		{"pattern", `{"properties":{"s":{"pattern":"^a+$"}}}`, `{"s":"secret"}`, []string{"s: does not match the pattern"}},
 		{"pattern that Go lacks", `{"properties":{"s":{"pattern":"^(?!x)a"}}}`, `{"s":"x"}`, nil},
 		{
@@ -125,6 +129,9 @@ func TestSchema(t *testing.T) {
 		`{}`:                "",
 		`{"type":"object"}`: "",
 		`{"$schema":"http://json-schema.org/draft-07/schema#","definitions":{"a":{}},"$ref":"#/definitions/a"}`: "",
+		`{"properties":{"a":{"items":[{"type":"string"}],"additionalItems":false}}}`:                            "",
+		`{"properties":{"a":{"minimum":0,"exclusiveMinimum":true}}}`:                                            "",
+		`{"$schema":"https://json-schema.org/draft/2020-12/schema","items":[{}]}`:                               "at /items: expected boolean or object, got array",
 		`{"properties":{"a":{"pattern":"^(?=.*\\d)"}}}`:                                                         "",
 		`{"properties":{"a":{"type":"text"}}}`:                                                                  "at /properties/a/type: " + types,
 		`{"required":"a"}`:                                                                                      "at /required: expected array, got string",
