@@ -13,6 +13,12 @@ import (
 type ToolRules struct {
 	// Typed: a schema must say that it is one of an object.
 	Typed bool
+	// Listed: it must have "properties", too.
+	Listed bool
+	// Root are keywords that the top of a schema must not have.
+	Root []string
+	// Note is told what was left out.
+	Note func(string)
 	// NotStrict says why the model cannot be held to a schema; empty = it can.
 	NotStrict string
 	// Strict is what it takes of a schema that it is held to.
@@ -33,9 +39,12 @@ func (c *Call) ToolSchema(t *llmdv1.Tool, rules ToolRules) (text string, strict 
 	if rules.Typed {
 		text = schema.Typed(text)
 	}
+	if rules.Listed {
+		text = schema.Listed(text)
+	}
 	mode := t.GetStrict()
 	if mode != llmdv1.StrictMode_STRICT_MODE_PREFER && mode != llmdv1.StrictMode_STRICT_MODE_REQUIRE {
-		return text, false, nil
+		return rules.flat(t, text), false, nil
 	}
 	why := rules.NotStrict
 	if why == "" {
@@ -50,7 +59,19 @@ func (c *Call) ToolSchema(t *llmdv1.Tool, rules ToolRules) (text string, strict 
 			Capability: "strict_tools", Field: c.ToolField(t) + ".strict", Detail: fmt.Sprintf("tool %q: %s", t.GetName(), why),
 		}
 	}
-	return text, false, nil
+	return rules.flat(t, text), false, nil
+}
+
+// flat takes out what the top of a schema must not have.
+func (r *ToolRules) flat(t *llmdv1.Tool, text string) string {
+	flat, had := schema.Flat(text, r.Root)
+	if len(had) > 0 && r.Listed {
+		flat = schema.Listed(flat)
+	}
+	if len(had) > 0 && r.Note != nil {
+		r.Note(fmt.Sprintf("tool %q: %s at the top of the schema is left out, which the API refuses there", t.GetName(), strings.Join(had, ", ")))
+	}
+	return flat
 }
 
 // NeedsTool fails where a tool must be called and there is none.

@@ -93,7 +93,10 @@ func (r *request) declareHistory() {
 // tool translates one tool. The API demands that a schema says that it is one of an
 // object.
 func (r *request) tool(t *llmdv1.Tool) (tool, error) {
-	rules := adapters.ToolRules{Typed: true, Strict: schema.Claude()}
+	rules := adapters.ToolRules{Typed: true, Strict: schema.Claude(), Note: r.adjust}
+	if r.traits.family == claude {
+		rules.Root = schema.ClaudeRoot()
+	}
 	if !r.call.Model.Compat.SupportsStrictMode {
 		rules.NotStrict = fmt.Sprintf("model %q has no strict tools", r.call.Model.ID)
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/schema"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
@@ -36,8 +37,8 @@ func (e *encoder) declaration(t *llmdv1.Tool) error {
 	e.w.BeginObject()
 	e.w.Member("name", t.GetName())
 	e.w.MemberIf("description", t.GetDescription())
-	if schema := t.GetParametersJsonSchema(); schema != "" {
-		text, err := rewriteSchema(schema)
+	if parameters := t.GetParametersJsonSchema(); parameters != "" {
+		text, err := rewriteSchema(schema.Typed(parameters))
 		if err != nil {
 			return &adapters.FieldError{Field: e.call.ToolField(t) + ".parameters_json_schema", Detail: "not one JSON object"}
 		}

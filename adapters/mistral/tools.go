@@ -30,11 +30,11 @@ func (e *encoder) tools() error {
 	return nil
 }
 
-// tool writes one function, its schema byte for byte: models see the order of its
-// keys, and so do prompt caches. Models stall over strict tools, so it takes the
+// tool writes one function, its schema byte for byte save that it says its type: models
+// see the order of its keys, and so do prompt caches. Models stall over strict tools, so it takes the
 // configuration's word that this one does not.
 func (e *encoder) tool(t *llmdv1.Tool) error {
-	var rules adapters.ToolRules
+	rules := adapters.ToolRules{Typed: true}
 	if !e.call.Model.Compat.SupportsStrictMode {
 		rules.NotStrict = fmt.Sprintf("model %q is not known to keep to the schemas of tools", e.call.Model.ID)
 	}

@@ -66,7 +66,7 @@ func TestBody(t *testing.T) {
 	want := `{"model":"gpt-5-mini","stream":true,"stream_options":{"include_usage":true},"store":false,"max_completion_tokens":100,"temperature":0.1,"top_p":1,"seed":-7,"stop":["\n"],` +
 		`"reasoning_effort":"low","service_tier":"flex","verbosity":"low","user":"u1","prompt_cache_key":"conv",` +
 		`"response_format":{"type":"json_schema","json_schema":{"name":"output","strict":true,"schema":{"type":"object","properties":{},"required":[],"additionalProperties":false }}},` +
-		`"tools":[{"type":"function","function":{"name":"f","description":"d","parameters":{ "type":"object" },"strict":false}},` +
+		`"tools":[{"type":"function","function":{"name":"f","description":"d","parameters":{ "type":"object" ,"properties":{}},"strict":false}},` +
 		`{"type":"function","function":{"name":"g","parameters":{"type":"object","properties":{}},"strict":false}}],"tool_choice":"auto","parallel_tool_calls":false,` +
 		`"messages":[{"role":"developer","content":"Be <brief>."},{"role":"user","content":"hi"}]}`
 	r, err := request(t, m, g)
@@ -119,7 +119,7 @@ func TestMembers(t *testing.T) {
 		"tool stream":           {func(m *profile.Model, g *llmdv1.Generation) { tools(g); m.Compat.ZaiToolStream = true }, map[string]string{"tool_stream": "true"}},
 		"strict off":            {strict(llmdv1.StrictMode_STRICT_MODE_OFF, ""), map[string]string{"tools": `[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{}},"strict":false}}]`}},
 		"strict, no parameters": {strict(llmdv1.StrictMode_STRICT_MODE_REQUIRE, ""), map[string]string{"tools": `[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{},"required":[],"additionalProperties":false},"strict":true}}]`}},
-		"strict preferred":      {strict(llmdv1.StrictMode_STRICT_MODE_PREFER, `{"type":"object","oneOf":[]}`), map[string]string{"tools": `[{"type":"function","function":{"name":"f","parameters":{"type":"object","oneOf":[]},"strict":false}}]`}},
+		"strict preferred":      {strict(llmdv1.StrictMode_STRICT_MODE_PREFER, `{"type":"object","oneOf":[]}`), map[string]string{"tools": `[{"type":"function","function":{"name":"f","parameters":{"type":"object","oneOf":[],"properties":{}},"strict":false}}]`}},
 		"key, short":            {func(_ *profile.Model, g *llmdv1.Generation) { g.ConversationId = "s" }, map[string]string{"prompt_cache_key": "", "prompt_cache_retention": ""}},
 		"key, long":             {func(_ *profile.Model, g *llmdv1.Generation) { g.Cache = long }, map[string]string{"prompt_cache_key": `"s"`, "prompt_cache_retention": `"24h"`}},
 		"key, long, disabled":   {func(m *profile.Model, g *llmdv1.Generation) { m.Compat.PromptCacheKeyMode = "disabled"; g.Cache = long }, map[string]string{"prompt_cache_key": "", "prompt_cache_retention": `"24h"`}},

@@ -3,6 +3,7 @@ package openaichat
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/schema"
@@ -41,10 +42,13 @@ func (e *encoder) tools() error {
 	return nil
 }
 
-// tool writes one function. Its schema goes out byte for byte: models see the order
-// of its keys, and so do prompt caches.
+// tool writes one function. A schema that the host takes goes out byte for byte: models
+// see the order of its keys, and so do prompt caches.
 func (e *encoder) tool(t *llmdv1.Tool, last bool) error {
-	rules := adapters.ToolRules{Strict: schema.OpenAI()}
+	rules := adapters.ToolRules{Typed: true, Listed: true, Strict: schema.OpenAI(), Note: e.adjust}
+	if p := e.call.Model.Provider; p == "openai" || strings.HasPrefix(p, "azure") {
+		rules.Root = schema.OpenAIRoot()
+	}
 	if !e.compat.SupportsStrictMode {
 		rules.NotStrict = fmt.Sprintf("provider %q does not enforce schemas", e.call.Model.Provider)
 	}

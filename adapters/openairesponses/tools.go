@@ -38,7 +38,10 @@ func (e *encoder) tools() error {
 // tool writes one tool. Where strict mode exists it is the default of this API, so
 // a tool that is not to be strict says so.
 func (e *encoder) tool(t *llmdv1.Tool) error {
-	rules := adapters.ToolRules{Strict: schema.OpenAI()}
+	rules := adapters.ToolRules{
+		Typed: true, Listed: true, Root: schema.OpenAIRoot(), Strict: schema.OpenAI(),
+		Note: func(s string) { e.effect.Adjustments = append(e.effect.Adjustments, s) },
+	}
 	if !e.compat.SupportsStrictMode {
 		rules.NotStrict = fmt.Sprintf("provider %q does not hold models to schemas", e.call.Model.Provider)
 	}

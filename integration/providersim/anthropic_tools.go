@@ -110,7 +110,9 @@ func (r *request) clientTools() []*value {
 func anthropicToolSchema(r *request, bad report) {
 	for i, t := range r.body.get("tools").list() {
 		if kind := t.get("type").str(); kind == "" || kind == "custom" {
-			schemaType(t.get("input_schema"), bad, at("tools", i)+".input_schema")
+			path := at("tools", i) + ".input_schema"
+			schemaType(t.get("input_schema"), bad, path)
+			rootKeywords(t.get("input_schema"), bad, path, "oneOf", "allOf", "anyOf")
 		}
 	}
 }

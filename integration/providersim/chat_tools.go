@@ -31,6 +31,9 @@ func chatToolSchema(r *request, bad report) {
 		}
 		if p := t.get("function", "parameters"); p != nil {
 			schemaType(p, bad, path+".function.parameters")
+			if dialectOf(r.model) == openAI {
+				openAISchema(p, bad, path+".function.parameters")
+			}
 		}
 	}
 }

@@ -119,6 +119,23 @@ func schemaType(v *value, bad report, path string) {
 	}
 }
 
+// rootKeywords looks for keywords that an API refuses at the top of a tool's schema.
+func rootKeywords(v *value, bad report, path string, refused ...string) {
+	for _, name := range refused {
+		if v.get(name) != nil {
+			bad(path, "the schema must not have %q at the top level", name)
+		}
+	}
+}
+
+// openAISchema is what OpenAI wants of a schema beside what all want.
+func openAISchema(v *value, bad report, path string) {
+	rootKeywords(v, bad, path, "oneOf", "anyOf", "allOf", "enum", "not")
+	if v.get("properties") == nil {
+		bad(path, "In context=(), object schema missing properties.")
+	}
+}
+
 // eachSchema runs over a schema and all schemas in it.
 func eachSchema(v *value, path string, f func(v *value, path string)) {
 	if !v.is(object) {

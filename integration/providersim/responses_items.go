@@ -201,6 +201,7 @@ func responsesToolSchema(r *request, bad report) {
 		}
 		if p := t.get("parameters"); t.get("type").str() == "function" && p.set() {
 			schemaType(p, bad, path+".parameters")
+			openAISchema(p, bad, path+".parameters")
 		}
 	}
 }

@@ -134,6 +134,8 @@ func TestResponsesRules(t *testing.T) {
 		{rule: "responses.reasoning.signature_valid", old: `"hi"`, now: `"hi"`, model: "gpt-5-mini"},
 		{rule: "responses.tools.names", old: `"function","name":"look","parameters"`, now: `"function","name":"a b","parameters"`},
 		{rule: "responses.tools.schema", old: `{"type":"object","properties":{}}`, now: `{"type":"array"}`},
+		{rule: "responses.tools.schema", old: `{"type":"object","properties":{}}`, now: `{"type":"object"}`},
+		{rule: "responses.tools.schema", old: `{"type":"object","properties":{}}`, now: `{"type":"object","properties":{},"anyOf":[]}`},
 		{rule: "responses.tools.strict_schema", old: `"function","name":"look","parameters"`, now: `"function","strict":true,"name":"look","parameters"`},
 		{rule: "responses.tool_choice.valid", old: `"tool_choice":"auto"`, now: `"tool_choice":{"type":"function","name":"x"}`},
 		{rule: "responses.tool_choice.valid", old: `"tool_choice":"auto"`, now: `"tool_choice":"any"`},

@@ -127,6 +127,7 @@ func TestAnthropicRules(t *testing.T) {
 		{rule: "anthropic.tools.names", old: `[{"name":"look"`, now: `[{"name":"a b"`},
 		{rule: "anthropic.tools.names", old: `"tools":[`, now: `"tools":[{"name":"look","input_schema":{"type":"object"}},`},
 		{rule: "anthropic.tools.schema", old: `{"type":"object","properties":{}}`, now: `{}`},
+		{rule: "anthropic.tools.schema", old: `{"type":"object","properties":{}}`, now: `{"type":"object","properties":{},"oneOf":[]}`},
 		{rule: "anthropic.tools.strict_schema", old: `[{"name":"look"`, now: `[{"strict":true,"name":"look"`},
 		{rule: "anthropic.tool_choice.valid", old: `{"type":"auto"}`, now: `{"type":"tool","name":"x"}`},
 		{rule: "anthropic.tool_choice.valid", old: `{"type":"auto"}`, now: `{"type":"required"}`},
