@@ -244,6 +244,9 @@ func describe(err error) *fault {
 		f.row = row{code: codes.PermissionDenied, reason: "CALLER_KEYS_NOT_ALLOWED", never: true}
 	case errors.As(err, &forbidden):
 		f.row = row{code: codes.PermissionDenied, reason: "MODEL_NOT_ALLOWED", never: true}
+	case errors.Is(err, generation.ErrViewOver):
+		f.row = row{code: codes.DeadlineExceeded, reason: "DEADLINE_EXCEEDED"}
+		f.message = "the time of this call is over, and the response goes on: attach again"
 	case errors.Is(err, context.DeadlineExceeded):
 		f.row, f.message = row{code: codes.DeadlineExceeded, reason: "DEADLINE_EXCEEDED"}, "the caller's deadline has passed"
 	case errors.Is(err, context.Canceled):

@@ -17,7 +17,13 @@ func record(ctx context.Context, r *generation.Reader, labels map[string]string)
 		return
 	}
 	m, requestID, err := r.Outcome()
-	attrs := []slog.Attr{slog.String("response_id", m.GetResponseId()), slog.String("model", m.GetProvider()+"/"+m.GetModel())}
+	var attrs []slog.Attr
+	if id := m.GetResponseId(); id != "" {
+		attrs = append(attrs, slog.String("response_id", id))
+	}
+	if m.GetModel() != "" { // somebody who follows a response may not have heard of it
+		attrs = append(attrs, slog.String("model", m.GetProvider()+"/"+m.GetModel()))
+	}
 	if requestID != "" {
 		attrs = append(attrs, slog.String("request_id", requestID))
 	}

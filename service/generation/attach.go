@@ -22,7 +22,7 @@ func (e *Engine) take(ctx context.Context, k responses.Key, known *responses.Kno
 	trail, err := e.cfg.Store.Follow(ctx, k, after)
 	switch {
 	case err == nil:
-		return e.followed(trail, k, req.Options), nil
+		return e.followed(trail, k, req), nil
 	case !errors.Is(err, responses.ErrUnnumbered):
 		return nil, err
 	case known == nil:
@@ -49,9 +49,9 @@ func (e *Engine) take(ctx context.Context, k responses.Key, known *responses.Kno
 }
 
 // followed is a reader of a trail.
-func (e *Engine) followed(trail responses.Trail, k responses.Key, o *llmdv1.StreamOptions) *Reader {
-	r := &Run{engine: e, done: make(chan struct{}), ended: true, asm: &assembler{message: &llmdv1.AssistantMessage{ResponseId: k.ResponseID}}}
-	return &Reader{run: r, queue: newQueue(), options: o, trail: trail, key: k}
+func (e *Engine) followed(trail responses.Trail, k responses.Key, req *Request) *Reader {
+	r := &Run{engine: e, request: &Request{RequestID: k.RequestID}, done: make(chan struct{}), ended: true, asm: &assembler{message: &llmdv1.AssistantMessage{ResponseId: k.ResponseID}}}
+	return &Reader{run: r, queue: newQueue(), options: req.Options, soft: req.SoftDeadline, trail: trail, key: k}
 }
 
 // pump moves the events of the trail into the queue until stop is called.
@@ -61,7 +61,7 @@ func (rd *Reader) pump(ctx context.Context) (stop func()) {
 	go func() {
 		defer close(over)
 		defer rd.trail.Close()
-		err := rd.readTrail(ctx)
+		err := rd.run.guard(func() error { return rd.readTrail(ctx) })
 		rd.run.mu.Lock()
 		rd.run.err = err
 		rd.run.mu.Unlock()

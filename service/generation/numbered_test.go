@@ -450,3 +450,65 @@ func TestNumberedHeartbeats(t *testing.T) {
 		}
 	})
 }
+
+// A view has a time of its own: it ends before the deadline of its call, so that its
+// status arrives, and the response goes on.
+func TestAttachUntilTheDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		plays, req := detached(10, time.Minute)
+		l := newLab(t, plays)
+		defer l.registry.Close()
+		rd, err := l.Start(t.Context(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole := make(chan *seen, 1)
+		go func() { whole <- read(t.Context(), rd, nil) }()
+		time.Sleep(1500 * time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		begun := time.Now()
+		view, err := l.Attach(ctx, responses.Key{RequestID: "d"}, -1, &Request{SoftDeadline: begun.Add(4 * time.Second)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := read(ctx, view, nil)
+		if !errors.Is(s.err, ErrViewOver) || !errors.Is(s.err, context.DeadlineExceeded) || time.Since(begun) != 4*time.Second {
+			t.Errorf("after %s: %v", time.Since(begun), s.err)
+		}
+		if len(s.events) < 4 || responses.Terminal(s.last()) {
+			t.Errorf("%v", s.events)
+		}
+		if w := <-whole; w.err != nil || w.last().GetDone() == nil {
+			t.Errorf("the response did not go on: %v, %v", w.last(), w.err)
+		}
+	})
+}
+
+// badTrail panics when it is read.
+type badTrail struct{ closed *bool }
+
+func (badTrail) Next(context.Context) ([]*llmdv1.StreamResponse, error) { panic("a secret") }
+func (b badTrail) Close()                                               { *b.closed = true }
+
+// badStore gives bad trails.
+type badStore struct {
+	responses.Store
+	closed bool
+}
+
+func (s *badStore) Follow(context.Context, responses.Key, int32) (responses.Trail, error) {
+	return badTrail{closed: &s.closed}, nil
+}
+
+// A panic while a response is followed ends that call alone.
+func TestAttachPanics(t *testing.T) {
+	l := newLab(t, nil)
+	defer l.registry.Close()
+	store := &badStore{Store: l.registry}
+	l.cfg.Store = store
+	s := l.attach(t, t.Context(), -1)
+	if !errors.Is(s.err, errPanic) || len(s.events) > 0 || len(l.panics) != 1 || l.panics[0] != "string" || !store.closed {
+		t.Errorf("%v, %v, %v, closed %v", s.err, s.events, l.panics, store.closed)
+	}
+}

@@ -3,6 +3,7 @@ package generation
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -16,6 +17,11 @@ const (
 	// as blocked, and goes without its receipt. A busy machine alone can take a second.
 	abortGrace = 2 * time.Second
 )
+
+// ErrViewOver ends a call that follows a response beyond its time: its deadline is near,
+// or it has had the longest time of a call. The response goes on, so that there is no
+// terminal event.
+var ErrViewOver = fmt.Errorf("generation: the time of a view is over: %w", context.DeadlineExceeded)
 
 // Reader is one stream's view of a run: its own queue, its own sequence numbers.
 type Reader struct {
@@ -172,6 +178,11 @@ func (rd *Reader) Wait(ctx context.Context) (*llmdv1.StartedEvent, *llmdv1.Assis
 func (rd *Reader) Deliver(ctx context.Context, send func(*llmdv1.StreamResponse) error) error {
 	if rd.trail != nil {
 		defer rd.pump(ctx)()
+		if !rd.soft.IsZero() {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithDeadlineCause(ctx, rd.soft, ErrViewOver)
+			defer cancel()
+		}
 	}
 	s := &sender{reader: rd, send: send, sent: make(chan error, 1), beat: rd.options.GetHeartbeatInterval().AsDuration()}
 	rd.queue.serve(s.start, s.beat > 0)
@@ -200,6 +211,9 @@ func (rd *Reader) follow(ctx context.Context, sent <-chan error) error {
 			}
 			return rd.run.Err()
 		case <-ctx.Done():
+			if err := context.Cause(ctx); errors.Is(err, ErrViewOver) {
+				return err
+			}
 			return ctx.Err()
 		case <-aborted:
 			aborted = nil
@@ -210,6 +224,9 @@ func (rd *Reader) follow(ctx context.Context, sent <-chan error) error {
 				return err
 			}
 			if longest := rd.run.engine.cfg.Longest; longest > 0 && time.Since(begun) >= longest {
+				if rd.run.orphan.grace > 0 {
+					return ErrViewOver
+				}
 				return context.DeadlineExceeded
 			}
 			look.Reset(next)
