@@ -190,7 +190,7 @@ func redisKeys(r *Redis) []key {
 			}
 		}},
 		{name: "prefix", kind: "text", def: "llmd", doc: "Begins the names of all keys and channels. Processes share responses if they have the same.", read: func(v value) { v.text(&r.Prefix) }},
-		{name: "tls", kind: "mapping", doc: "TLS to Redis.", read: func(v value) { v.redisTLS(&r.TLS) }, below: func() []key { return redisTLSKeys(&RedisTLS{}) }},
+		{name: "tls", kind: "mapping", doc: "TLS to Redis. Without it the connection, and the password, are in the clear.", read: func(v value) { v.redisTLS(&r.TLS) }, below: func() []key { return redisTLSKeys(&RedisTLS{}) }},
 		{
 			name: "timeout", kind: "duration", def: "500ms", doc: "For each round trip. Only a request with a request_id waits for one before it is sent to its provider.",
 			read: func(v value) { v.duration(&r.Timeout, 10*time.Millisecond, 30*time.Second) },
@@ -208,7 +208,7 @@ func redisKeys(r *Redis) []key {
 
 func redisTLSKeys(t *RedisTLS) []key {
 	return []key{
-		{name: "enabled", kind: "true or false", def: "true", doc: "TLS 1.2 or later.", read: func(v value) { v.boolean(&t.Enabled) }},
+		{name: "enabled", kind: "true or false", def: "true", doc: "TLS 1.2 or later, where tls is given; false is as if it were not.", read: func(v value) { v.boolean(&t.Enabled) }},
 		{name: "ca_file", kind: "path", def: "the system's", doc: "PEM certificates of the authorities that are trusted.", read: func(v value) { v.text(&t.CAFile) }},
 		{name: "cert_file", kind: "path", doc: "A client certificate, PEM.", read: func(v value) { v.text(&t.CertFile) }},
 		{name: "key_file", kind: "path", doc: "Its private key, PEM.", read: func(v value) { v.text(&t.KeyFile) }},
