@@ -57,10 +57,10 @@ func (t *Telemetry) Attempt(ctx context.Context, c *Call) (context.Context, *Att
 	early := append(slices.Clip(a.base), attribute.String(attrRequestModel, m.NameOnWire()))
 	early = append(early, asked(t.options.GenAI, c)...)
 	a.base = append(a.base, attribute.String(attrRequestModel, t.label(m)))
-	ctx, span := t.tracer.Start(ctx, operation(m.API)+" "+m.NameOnWire(),
+	ctx, span := t.tracer.Start(ctx, operation(m.API)+" "+m.NameOnWire(), //nolint:spancheck // Attempt.End ends it
 		trace.WithSpanKind(trace.SpanKindClient), trace.WithTimestamp(a.began), trace.WithAttributes(early...))
 	a.ctx, a.span = ctx, span
-	return ctx, a
+	return ctx, a //nolint:spancheck // as above
 }
 
 // addressed is who is asked, and where, with room for the name of the model.
