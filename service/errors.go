@@ -235,7 +235,7 @@ func describe(err error) *fault {
 	case errors.As(err, &elsewhere):
 		f.row = row{code: codes.FailedPrecondition, reason: "WRONG_INSTANCE"}
 		f.metadata["instance"] = elsewhere.Instance
-	case errors.As(err, &closing):
+	case errors.As(err, &closing), errors.Is(err, generation.ErrViewClosed):
 		f.row = row{code: codes.Unavailable, reason: "SERVER_SHUTTING_DOWN"}
 		f.retryAfter = new(time.Duration) // at once, elsewhere
 	case errors.As(err, &disabled):

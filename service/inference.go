@@ -307,9 +307,11 @@ func (s *Inference) Close() { s.closing.Store(true) }
 // Running says whether responses are being made.
 func (s *Inference) Running() bool { return len(s.store.Running()) > 0 }
 
-// AbortAll ends all running responses because of the shutdown.
+// AbortAll ends all running responses because of the shutdown, and the calls that follow
+// those of other processes.
 func (s *Inference) AbortAll() {
 	for _, live := range s.store.Running() {
 		live.Shutdown()
 	}
+	s.engine.EndViews()
 }

@@ -149,6 +149,7 @@ func TestErrorTable(t *testing.T) {
 		{"drain", &ShuttingDownError{}, "Unavailable SERVER_SHUTTING_DOWN retry=0s pushback=0 retryable"},
 		{"drain of a stream", aborted(llmdv1.AbortCause_ABORT_CAUSE_SHUTDOWN, false), "Unavailable SERVER_SHUTTING_DOWN pushback=0 retryable"},
 		{"soft deadline", aborted(llmdv1.AbortCause_ABORT_CAUSE_DEADLINE, false), "DeadlineExceeded DEADLINE_EXCEEDED"},
+		{"view closed", generation.ErrViewClosed, "Unavailable SERVER_SHUTTING_DOWN retry=0s pushback=0 retryable"},
 		{"view", generation.ErrViewOver, "DeadlineExceeded DEADLINE_EXCEEDED"},
 		{"deadline", fmt.Errorf("x: %w", context.DeadlineExceeded), "DeadlineExceeded DEADLINE_EXCEEDED"},
 		{"cancelled", context.Canceled, "Canceled CANCELLED"},

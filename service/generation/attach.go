@@ -62,12 +62,17 @@ func (rd *Reader) pump(ctx context.Context) (stop func()) {
 		defer close(over)
 		defer rd.trail.Close()
 		err := rd.run.guard(func() error { return rd.readTrail(ctx) })
-		rd.run.mu.Lock()
-		rd.run.err = err
-		rd.run.mu.Unlock()
+		rd.run.viewed(err)
 		rd.queue.close(false)
 	}()
 	return func() { cancel(); <-over }
+}
+
+// viewed keeps what the status says.
+func (r *Run) viewed(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.err = err
 }
 
 // readTrail reads the trail to its end and returns what the status says.

@@ -63,14 +63,23 @@ type Engine struct {
 	cfg Config
 	// orphans are the running responses that nobody reads.
 	orphans atomic.Int64
+	// closing ends the views of responses that other processes make.
+	closing context.Context //nolint:containedctx // it is the engine's own
+	endAll  context.CancelFunc
 }
 
 // New makes an Engine.
 func New(cfg Config) *Engine {
 	cfg.SlowAfter = cmp.Or(cfg.SlowAfter, defaultSlowAfter)
 	cfg.UsageWait = cmp.Or(cfg.UsageWait, defaultUsageWait)
-	return &Engine{cfg: cfg}
+	e := &Engine{cfg: cfg}
+	e.closing, e.endAll = context.WithCancel(context.Background())
+	return e
 }
+
+// EndViews ends all calls that follow a response by its numbered events, with
+// [ErrViewClosed]. Those of responses that end just now get the end before.
+func (e *Engine) EndViews() { e.endAll() }
 
 // Request is one validated request.
 type Request struct {

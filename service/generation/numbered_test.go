@@ -479,6 +479,9 @@ func TestAttachUntilTheDeadline(t *testing.T) {
 		if len(s.events) < 4 || responses.Terminal(s.last()) {
 			t.Errorf("%v", s.events)
 		}
+		if _, _, err := view.Outcome(); !errors.Is(err, ErrViewOver) {
+			t.Errorf("the log is told of %v", err)
+		}
 		if w := <-whole; w.err != nil || w.last().GetDone() == nil {
 			t.Errorf("the response did not go on: %v, %v", w.last(), w.err)
 		}
@@ -510,5 +513,39 @@ func TestAttachPanics(t *testing.T) {
 	s := l.attach(t, t.Context(), -1)
 	if !errors.Is(s.err, errPanic) || len(s.events) > 0 || len(l.panics) != 1 || l.panics[0] != "string" || !store.closed {
 		t.Errorf("%v, %v, %v, closed %v", s.err, s.events, l.panics, store.closed)
+	}
+}
+
+// The process ends: a view is told so, unless its response ends in that moment, too.
+func TestAttachUntilTheProcessEnds(t *testing.T) {
+	for _, own := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			plays, req := detached(10, time.Minute)
+			l := newLab(t, plays)
+			defer l.registry.Close()
+			rd, err := l.Start(t.Context(), req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			go read(t.Context(), rd, nil)
+			go func() {
+				time.Sleep(3500 * time.Millisecond)
+				if own {
+					rd.run.Shutdown()
+				}
+				l.EndViews()
+			}()
+			time.Sleep(1500 * time.Millisecond)
+			begun := time.Now()
+			s := l.attach(t, t.Context(), -1)
+			cause := s.last().GetAborted().GetCause()
+			switch took := time.Since(begun); {
+			case own && cause != llmdv1.AbortCause_ABORT_CAUSE_SHUTDOWN:
+				t.Errorf("after %s: %v, %v", took, s.last(), s.err)
+			case !own && (!errors.Is(s.err, ErrViewClosed) || took > 3*time.Second):
+				t.Errorf("after %s: %v, %v", took, s.last(), s.err)
+			}
+			<-rd.run.Done()
+		})
 	}
 }

@@ -21,7 +21,16 @@ const (
 // ErrViewOver ends a call that follows a response beyond its time: its deadline is near,
 // or it has had the longest time of a call. The response goes on, so that there is no
 // terminal event.
-var ErrViewOver = fmt.Errorf("generation: the time of a view is over: %w", context.DeadlineExceeded)
+//
+// ErrViewClosed ends it because this process does.
+var (
+	ErrViewOver   = fmt.Errorf("generation: the time of a view is over: %w", context.DeadlineExceeded)
+	ErrViewClosed = errors.New("generation: the server is shutting down")
+)
+
+// lastEvents is how long a view waits for the end of its response when this process
+// ends: that of its own responses comes by way of the store.
+const lastEvents = 600 * time.Millisecond
 
 // Reader is one stream's view of a run: its own queue, its own sequence numbers.
 type Reader struct {
@@ -175,9 +184,13 @@ func (rd *Reader) Wait(ctx context.Context) (*llmdv1.StartedEvent, *llmdv1.Assis
 // Deliver sends all events in order and returns what the status says. send is
 // called from one goroutine at a time. When the client stands still, a send may
 // still be blocked when Deliver returns: gRPC ends it with the call.
-func (rd *Reader) Deliver(ctx context.Context, send func(*llmdv1.StreamResponse) error) error {
+func (rd *Reader) Deliver(ctx context.Context, send func(*llmdv1.StreamResponse) error) (err error) {
 	if rd.trail != nil {
-		defer rd.pump(ctx)()
+		stop := rd.pump(ctx)
+		defer func() {
+			stop()
+			rd.run.viewed(err)
+		}()
 		if !rd.soft.IsZero() {
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithDeadlineCause(ctx, rd.soft, ErrViewOver)
@@ -186,7 +199,7 @@ func (rd *Reader) Deliver(ctx context.Context, send func(*llmdv1.StreamResponse)
 	}
 	s := &sender{reader: rd, send: send, sent: make(chan error, 1), beat: rd.options.GetHeartbeatInterval().AsDuration()}
 	rd.queue.serve(s.start, s.beat > 0)
-	err := rd.follow(ctx, s.sent)
+	err = rd.follow(ctx, s.sent)
 	rd.queue.close(true)
 	if q, ok := rd.queue.(*queue); ok {
 		rd.run.observed.left(q.merges())
@@ -203,8 +216,17 @@ func (rd *Reader) follow(ctx context.Context, sent <-chan error) error {
 	defer look.Stop()
 	begun := time.Now()
 	aborted := rd.run.abortedC
+	var closing <-chan struct{}
+	var closed <-chan time.Time
+	if rd.trail != nil {
+		closing = rd.run.engine.closing.Done()
+	}
 	for {
 		select {
+		case <-closing:
+			closing, closed = nil, time.After(lastEvents)
+		case <-closed:
+			return ErrViewClosed
 		case err := <-sent:
 			if err != nil {
 				return err

@@ -50,9 +50,9 @@ type sink struct {
 	// has seen.
 	opened, gone atomic.Bool
 
-	mu      sync.Mutex
-	dirty   bool
-	final   *final
+	mu    sync.Mutex
+	dirty bool
+	final *final
 	// release ends the hold on the response that unwatch times; nil = there is none.
 	release func()
 	unwatch *time.Timer
