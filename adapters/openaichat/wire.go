@@ -55,7 +55,7 @@ type delta struct {
 	Reasoning        content           `json:"reasoning"`
 	ReasoningText    content           `json:"reasoning_text"`
 	ReasoningDetails []json.RawMessage `json:"reasoning_details"`
-	ToolCalls        []callDelta       `json:"tool_calls"`
+	ToolCalls        callDeltas        `json:"tool_calls"`
 	FunctionCall     *functionDelta    `json:"function_call"` // before tools
 	Annotations      []json.RawMessage `json:"annotations"`
 	// Images and ExecutedTools are what some hosts made and did themselves.
@@ -71,6 +71,15 @@ type callDelta struct {
 	Function functionDelta    `json:"function"`
 
 	second bool // it stands behind another one in the same delta
+}
+
+// callDeltas are pieces of calls, or one in the place of a list of one.
+type callDeltas []callDelta
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *callDeltas) UnmarshalJSON(b []byte) (err error) {
+	*v, err = list[callDelta](b)
+	return err
 }
 
 // functionDelta is what a call is made of.

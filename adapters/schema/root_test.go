@@ -8,7 +8,7 @@ import (
 func TestListed(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"type":"object"}`:                 `{"type":"object","properties":{}}`,
-		` {"type": "object" } `:             ` {"type": "object" ,"properties":{}} `,
+		`{"type": "object" }`:               `{"type": "object" ,"properties":{}}`,
 		`{"type":"object","properties":{}}`: `{"type":"object","properties":{}}`,
 		`{"type":"string"}`:                 `{"type":"string"}`,
 		`{}`:                                `{}`,
