@@ -217,16 +217,15 @@ func (rd *Reader) follow(ctx context.Context, sent <-chan error) error {
 	begun := time.Now()
 	aborted := rd.run.abortedC
 	var closing <-chan struct{}
-	var closed <-chan time.Time
+	ending := false
 	if rd.trail != nil {
 		closing = rd.run.engine.closing.Done()
 	}
 	for {
 		select {
 		case <-closing:
-			closing, closed = nil, time.After(lastEvents)
-		case <-closed:
-			return ErrViewClosed
+			closing, ending = nil, true
+			look.Reset(lastEvents)
 		case err := <-sent:
 			if err != nil {
 				return err
@@ -241,6 +240,9 @@ func (rd *Reader) follow(ctx context.Context, sent <-chan error) error {
 			aborted = nil
 			look.Reset(abortGrace)
 		case <-look.C:
+			if ending {
+				return ErrViewClosed
+			}
 			next, err := rd.blocked()
 			if err != nil {
 				return err
