@@ -51,6 +51,26 @@ func mustDo(t *testing.T, c *upstream.Client, target *upstream.Target) *upstream
 	return r
 }
 
+// doAtOnce sends five requests at the same time, none of which may fail.
+func doAtOnce(t *testing.T, c *upstream.Client, target *upstream.Target) {
+	t.Helper()
+	done := make(chan error)
+	for range 5 {
+		go func() {
+			r, err := c.Do(t.Context(), target, request("{}"))
+			if err == nil {
+				_ = r.Body.Close()
+			}
+			done <- err
+		}()
+	}
+	for range 5 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func zip(t *testing.T, text string) []byte {
 	t.Helper()
 	var b bytes.Buffer

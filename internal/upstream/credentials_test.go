@@ -184,21 +184,7 @@ func TestGoogleToken(t *testing.T) {
 	})
 	c := newClient(t, upstream.Options{})
 	target := &upstream.Target{BaseURL: s.URL, Credentials: upstream.NewGoogle()}
-	done := make(chan error)
-	for range 5 {
-		go func() {
-			r, err := c.Do(t.Context(), target, request("{}"))
-			if err == nil {
-				_ = r.Body.Close()
-			}
-			done <- err
-		}()
-	}
-	for range 5 {
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	}
+	doAtOnce(t, c, target)
 	mustDo(t, c, target)
 	if n := fetched.Load(); n != 1 {
 		t.Errorf("%d tokens fetched", n)

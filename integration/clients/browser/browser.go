@@ -148,7 +148,11 @@ func (b *Browser) Open(url string) (*Page, error) {
 	var session struct {
 		ID string `json:"sessionId"`
 	}
-	if err := b.call("", "Target.attachToTarget", map[string]any{"targetId": target.ID, "flatten": true}, &session); err != nil {
+	attach := struct {
+		Target  string `json:"targetId"`
+		Flatten bool   `json:"flatten"`
+	}{target.ID, true}
+	if err := b.call("", "Target.attachToTarget", attach, &session); err != nil {
 		return nil, err
 	}
 	p := &Page{b, session.ID}
@@ -168,7 +172,11 @@ func (p *Page) Eval(expression string) (string, error) {
 			} `json:"exception"`
 		} `json:"exceptionDetails"`
 	}
-	params := map[string]any{"expression": expression, "awaitPromise": true, "returnByValue": true}
+	params := struct {
+		Expression string `json:"expression"`
+		Await      bool   `json:"awaitPromise"`
+		ByValue    bool   `json:"returnByValue"`
+	}{expression, true, true}
 	if err := p.b.call(p.session, "Runtime.evaluate", params, &out); err != nil {
 		return "", err
 	}
