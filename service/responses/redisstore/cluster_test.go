@@ -7,11 +7,29 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/llmd-dev/llmd/integration/redistest"
 	"github.com/llmd-dev/llmd/service/responses"
 	"github.com/llmd-dev/llmd/service/responses/redisstore"
 	"github.com/llmd-dev/llmd/service/responses/storetest"
 )
+
+// serves waits until a node takes commands for all slots: it answers CLUSTERDOWN while
+// it has not heard from the others, which redis-cli does not wait for.
+func serves(t *testing.T, node string) {
+	t.Helper()
+	client := redis.NewClient(&redis.Options{Addr: node})
+	defer func() { _ = client.Close() }()
+	var info string
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		info, _ = client.ClusterInfo(t.Context()).Result()
+		if strings.Contains(info, "cluster_state:ok") && strings.Contains(info, "cluster_slots_ok:16384") {
+			return
+		}
+	}
+	t.Fatalf("%s does not serve the cluster:\n%s", node, info)
+}
 
 // A cluster of three masters passes the same suite.
 func TestClusterIsAStore(t *testing.T) {
@@ -31,6 +49,9 @@ func TestClusterIsAStore(t *testing.T) {
 	args := append([]string{"--cluster", "create"}, nodes...)
 	if out, err := exec.Command(cli, append(args, "--cluster-replicas", "0", "--cluster-yes")...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, node := range nodes {
+		serves(t, node)
 	}
 	n := 0
 	storetest.Run(t, func(t *testing.T) (here, there responses.Store) {
