@@ -57,7 +57,9 @@ func TestCommandsLeakNothing(t *testing.T) {
 		}
 	}
 	// A variable that names no exporter is told by its name, not by its value.
-	t.Setenv("OTEL_TRACES_EXPORTER", key)
-	cmd := newCommand(t.Context(), "", "LAB", key, "OTEL_TRACES_EXPORTER", key)
-	show("serve with a bad variable", cmd, cmd.run("serve", "--config", path), exitUsage)
+	for _, name := range []string{"OTEL_TRACES_EXPORTER", "OTEL_METRICS_EXPORTER", "OTEL_LOGS_EXPORTER"} {
+		t.Setenv(name, key)
+		cmd := newCommand(t.Context(), "", "LAB", key, name, key)
+		show("serve with a bad variable", cmd, cmd.run("serve", "--config", path), exitUsage)
+	}
 }

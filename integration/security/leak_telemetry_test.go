@@ -27,7 +27,7 @@ func (e *exports) String() string {
 
 func (e *exports) Len() int { return len(e.String()) }
 
-// receiver takes spans and metrics from whatever starts after it.
+// receiver takes spans, metrics and events from whatever starts after it.
 func receiver(t *testing.T) *exports {
 	t.Helper()
 	e := &exports{}
@@ -40,7 +40,8 @@ func receiver(t *testing.T) *exports {
 	}))
 	t.Cleanup(s.Close)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", s.URL)
-	t.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "100000") // no span may be lost here
+	t.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "100000") // nothing may be lost here
+	t.Setenv("OTEL_BLRP_MAX_QUEUE_SIZE", "100000")
 	return e
 }
 

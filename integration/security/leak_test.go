@@ -128,6 +128,11 @@ func TestNothingLeaks(t *testing.T) {
 	if n := exported.Len(); n < 100_000 {
 		t.Errorf("only %d bytes are exported", n)
 	}
+	for _, event := range []string{"gen_ai.client.inference.exception", "gen_ai.client.operation.exception"} {
+		if n := strings.Count(exported.String(), event); n < len(models) {
+			t.Errorf("only %d times %s is exported", n, event)
+		}
+	}
 	for _, bad := range []string{hostKey, callerKey, aliceToken, bobToken, words, answers, harness.Canary, digest(aliceToken)} {
 		if i := strings.Index(log, bad); i >= 0 {
 			t.Errorf("the log holds %q: %s", bad, log[max(0, i-300):min(len(log), i+100)])

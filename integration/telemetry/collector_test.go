@@ -3,6 +3,7 @@ package telemetry
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -10,9 +11,11 @@ import (
 	"sync"
 	"testing"
 
+	collectorlogs "go.opentelemetry.io/proto/otlp/collector/logs/v1"
 	collectormetrics "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 	collectortrace "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	logspb "go.opentelemetry.io/proto/otlp/logs/v1"
 	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
@@ -26,6 +29,7 @@ type collector struct {
 	mu      sync.Mutex
 	raw     bytes.Buffer // every body
 	spans   []*tracepb.Span
+	events  []*logspb.LogRecord
 	metrics map[string]*metricspb.Metric // the latest of each name
 	about   map[string]string            // attributes of the resource
 }
@@ -57,19 +61,32 @@ func (c *collector) take(path string, body []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.raw.Write(body)
-	if path == "/v1/traces" {
-		var req collectortrace.ExportTraceServiceRequest
-		if err := proto.Unmarshal(body, &req); err != nil {
-			return err
-		}
-		for _, r := range req.GetResourceSpans() {
-			c.named(r.GetResource().GetAttributes())
-			for _, s := range r.GetScopeSpans() {
-				c.spans = append(c.spans, s.GetSpans()...)
-			}
-		}
-		return nil
+	switch path {
+	case "/v1/traces":
+		return c.takeSpans(body)
+	case "/v1/metrics":
+		return c.takeMetrics(body)
+	case "/v1/logs":
+		return c.takeEvents(body)
 	}
+	return errors.New("is no path of OTLP")
+}
+
+func (c *collector) takeSpans(body []byte) error {
+	var req collectortrace.ExportTraceServiceRequest
+	if err := proto.Unmarshal(body, &req); err != nil {
+		return err
+	}
+	for _, r := range req.GetResourceSpans() {
+		c.named(r.GetResource().GetAttributes())
+		for _, s := range r.GetScopeSpans() {
+			c.spans = append(c.spans, s.GetSpans()...)
+		}
+	}
+	return nil
+}
+
+func (c *collector) takeMetrics(body []byte) error {
 	var req collectormetrics.ExportMetricsServiceRequest
 	if err := proto.Unmarshal(body, &req); err != nil {
 		return err
@@ -79,6 +96,20 @@ func (c *collector) take(path string, body []byte) error {
 			for _, m := range s.GetMetrics() {
 				c.metrics[m.GetName()] = m
 			}
+		}
+	}
+	return nil
+}
+
+func (c *collector) takeEvents(body []byte) error {
+	var req collectorlogs.ExportLogsServiceRequest
+	if err := proto.Unmarshal(body, &req); err != nil {
+		return err
+	}
+	for _, r := range req.GetResourceLogs() {
+		c.named(r.GetResource().GetAttributes())
+		for _, s := range r.GetScopeLogs() {
+			c.events = append(c.events, s.GetLogRecords()...)
 		}
 	}
 	return nil

@@ -1,5 +1,26 @@
 package telemetry
 
+// exceptions are the events of the GenAI conventions for a call that failed, by edition,
+// and exceptionKeys their own attributes, copied by hand from
+// https://github.com/open-telemetry/semantic-conventions-genai/blob/v0.1.0/docs/gen-ai/client-inference.md and
+// https://github.com/open-telemetry/semantic-conventions/blob/v1.41.0/docs/gen-ai/gen-ai-exceptions.md.
+// They may have those of the span beside.
+var (
+	exceptions = map[string][]string{
+		"v0.1":  {"gen_ai.client.inference.exception"},
+		"v1.41": {"gen_ai.client.operation.exception"},
+		"both":  {"gen_ai.client.inference.exception", "gen_ai.client.operation.exception"},
+	}
+	exceptionKeys = []string{"exception.message", "exception.stacktrace", "exception.type"}
+)
+
+// goRuntime are the metrics of the Go runtime, copied by hand from
+// https://opentelemetry.io/docs/specs/semconv/runtime/go-metrics/.
+var goRuntime = []string{
+	"go.memory.used", "go.memory.limit", "go.memory.allocated", "go.memory.allocations", "go.memory.gc.goal", "go.goroutine.count",
+	"go.processor.limit", "go.schedule.duration", "go.config.gogc",
+}
+
 // conventions are the names that llmd may use of the GenAI conventions, copied by hand
 // from the pages of
 // https://github.com/open-telemetry/semantic-conventions-genai/tree/024a4f944a1291fcb627c9c47da69e79868dd15e/docs/gen-ai

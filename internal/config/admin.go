@@ -22,8 +22,8 @@ type Admin struct {
 // On says whether there is such a listener.
 func (a Admin) On() bool { return a.Listen != Address{} }
 
-// Telemetry is what metrics and traces are made of. Whether there are any is for the
-// OTEL_ variables and [Admin] to say.
+// Telemetry is what metrics, traces and events are made of. Whether there are any is for
+// the OTEL_ variables and [Admin] to say.
 type Telemetry struct {
 	// GenAI is the edition of OpenTelemetry's GenAI conventions: "v0.1", "v1.41" or
 	// "both".
@@ -65,7 +65,7 @@ func telemetryKeys(t *Telemetry) []key {
 	return []key{
 		{
 			name: "gen_ai", kind: "one of: v0.1, v1.41, both", def: "v0.1",
-			doc:  "The edition of OpenTelemetry's GenAI conventions whose names metrics and spans have.",
+			doc:  "The edition of OpenTelemetry's GenAI conventions whose names metrics, spans and events have.",
 			read: func(v value) { v.word(&t.GenAI, "v0.1", "v1.41", "both") },
 		},
 		{

@@ -61,7 +61,7 @@ type Server struct {
 	Images Images
 	// Admin is the listener for operators.
 	Admin Admin
-	// Telemetry is what metrics and traces are made of.
+	// Telemetry is what metrics, traces and events are made of.
 	Telemetry Telemetry
 	// LogFormat is "text" or "json".
 	LogFormat string

@@ -107,7 +107,7 @@ func serverKeys(s *Server) []key {
 			read: func(v value) { v.object(adminKeys(&s.Admin)) }, below: func() []key { return adminKeys(&Admin{}) },
 		},
 		{
-			name: "telemetry", kind: "mapping", doc: "Names in metrics and traces, of which [telemetry.md](telemetry.md) tells.",
+			name: "telemetry", kind: "mapping", doc: "Names in metrics, traces and events, of which [telemetry.md](telemetry.md) tells.",
 			read: func(v value) { v.object(telemetryKeys(&s.Telemetry)) }, below: func() []key { return telemetryKeys(&Telemetry{}) },
 		},
 		{

@@ -10,7 +10,7 @@ import (
 	"github.com/llmd-dev/llmd/internal/telemetry"
 )
 
-// flushTimeout is how long the last metrics and spans may take to be sent; hurried
+// flushTimeout is how long the last metrics, spans and events may take to be sent; hurried
 // when everything is to end at once.
 const (
 	flushTimeout = 5 * time.Second
@@ -39,7 +39,7 @@ func (a *App) startTelemetry(version string) error {
 	return nil
 }
 
-// flush sends the last metrics and spans.
+// flush sends the last metrics, spans and events.
 func (a *App) flush(stopNow <-chan struct{}) {
 	limit := flushTimeout
 	select {
@@ -50,7 +50,7 @@ func (a *App) flush(stopNow <-chan struct{}) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	if a.telemetry.Shutdown(ctx) != nil {
-		a.log.Warn("the last metrics and spans may not have been sent")
+		a.log.Warn("the last metrics, spans and events may not have been sent")
 	}
 }
 

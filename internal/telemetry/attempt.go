@@ -135,6 +135,7 @@ func (a *Attempt) End(m *llmdv1.AssistantMessage, reason string, asked bool) {
 	}
 	ended := time.Now()
 	a.endSpan(m, reason, failed, ended)
+	a.except(failed, ended)
 	a.measure(m, failed, ended)
 	own := []attribute.KeyValue{attribute.String(attrProvider, a.model.Provider)}
 	if isCredentials(failed) {

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"log/slog"
+	"regexp"
 
 	"github.com/go-logr/logr"
 	"go.opentelemetry.io/otel"
@@ -26,8 +27,20 @@ func (c complaints) Error(_ error, m string, _ ...any) {
 func listen(log *slog.Logger) {
 	otel.SetLogger(logr.New(complaints{log: log}))
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
-		log.Warn("telemetry is not exported", "problem", short(err.Error()))
+		log.Warn("telemetry is not exported", "problem", short(withoutValue(err.Error())))
 	}))
+}
+
+// variable is the name of a variable of OpenTelemetry's.
+var variable = regexp.MustCompile(`\bOTEL_[A-Z0-9_]+`)
+
+// withoutValue cuts a complaint about a variable behind its name: some go on with its
+// value, which may be the headers with which a collector is asked.
+func withoutValue(s string) string {
+	if name := variable.FindStringIndex(s); name != nil {
+		return s[:name[1]]
+	}
+	return s
 }
 
 // short keeps what a collector says from filling the log.

@@ -1,4 +1,4 @@
-// Package telemetry gives llmd its metrics and traces, by OpenTelemetry.
+// Package telemetry gives llmd its metrics, traces and events, by OpenTelemetry.
 //
 // # What it costs
 //

@@ -32,6 +32,7 @@ const (
 	attrServerAddress   = "server.address"
 	attrServerPort      = "server.port"
 	attrErrorType       = "error.type"
+	attrExceptionType   = "exception.type"
 )
 
 // Values of the conventions.
@@ -64,6 +65,12 @@ const (
 	metricTimeToFirst141  = "gen_ai.client.operation.time_to_first_chunk"
 	metricTimePerChunk141 = "gen_ai.client.operation.time_per_output_chunk"
 	metricTokenUsage141   = "gen_ai.client.token.usage"
+)
+
+// The event of an attempt that failed, as of v0.1 and as of v1.41.
+const (
+	eventException    = "gen_ai.client.inference.exception"
+	eventException141 = "gen_ai.client.operation.exception"
 )
 
 // Conventions says which edition of the GenAI conventions is spoken.

@@ -21,7 +21,7 @@ func TestPage(t *testing.T) {
 	want := string(text)
 	for name, table := range map[string]string{
 		"llmd": metricTable(Metrics()), "genai": metricTable(GenAIMetrics(ConventionsV01)),
-		"genai-v1.41": metricTable(GenAIMetrics(ConventionsV141)), "limits": limitTable(),
+		"genai-v1.41": metricTable(GenAIMetrics(ConventionsV141)), "limits": limitTable(), "events": eventTable(Events(ConventionsBoth)),
 	} {
 		begin, end := "<!-- "+name+" -->\n", "<!-- end -->"
 		before, rest, ok := strings.Cut(want, begin)
@@ -51,6 +51,15 @@ func metricTable(all []Metric) string {
 			labels = "`" + strings.Join(m.Labels, "`, `") + "`"
 		}
 		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s | %s | %s |\n", m.Name, prometheusName(&m), m.Kind, m.Unit, labels, m.Doc)
+	}
+	return b.String()
+}
+
+func eventTable(all []Event) string {
+	var b strings.Builder
+	b.WriteString("| event | attributes | what |\n|---|---|---|\n")
+	for _, e := range all {
+		fmt.Fprintf(&b, "| `%s` | `%s` | %s |\n", e.Name, strings.Join(e.Attributes, "`, `"), e.Doc)
 	}
 	return b.String()
 }

@@ -13,9 +13,11 @@ import (
 	"go.opentelemetry.io/contrib/exporters/autoexport"
 	"go.opentelemetry.io/otel/attribute"
 	promexporter "go.opentelemetry.io/otel/exporters/prometheus"
+	otellog "go.opentelemetry.io/otel/log"
 	"go.opentelemetry.io/otel/metric"
 	metricnoop "go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/propagation"
+	sdklog "go.opentelemetry.io/otel/sdk/log"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -46,6 +48,7 @@ type Telemetry struct {
 	tracers  trace.TracerProvider
 	meters   metric.MeterProvider
 	tracer   trace.Tracer
+	events   otellog.Logger // nil if nobody wants events
 	own      *instruments
 	genai    *instruments
 	chunks   *chunkClock
@@ -59,11 +62,12 @@ type Telemetry struct {
 // New sets everything up; nil if nobody looks. It fails for an OTEL_ variable that
 // cannot be understood.
 func New(ctx context.Context, o Options) (*Telemetry, error) {
-	traces, metrics := wanted(o.Env)
-	if !traces && !metrics && !o.Prometheus {
+	traces, metrics, logs := wanted(o.Env)
+	send := traces || metrics || logs
+	if !send && !o.Prometheus {
 		return nil, nil
 	}
-	if traces || metrics {
+	if send {
 		listen(o.Log)
 	}
 	if o.GenAI == "" {
@@ -76,6 +80,9 @@ func New(ctx context.Context, o Options) (*Telemetry, error) {
 	}
 	if traces {
 		err = t.startTraces(ctx, about)
+	}
+	if err == nil && logs {
+		err = t.startLogs(ctx, about)
 	}
 	if err == nil && (metrics || o.Prometheus) {
 		err = t.startMetrics(ctx, about, metrics)
@@ -92,13 +99,13 @@ func New(ctx context.Context, o Options) (*Telemetry, error) {
 
 // wanted says what the environment wants exported. Unlike OpenTelemetry's own default,
 // nothing is sent anywhere unless something names an exporter or its address.
-func wanted(env func(string) (string, bool)) (traces, metrics bool) {
+func wanted(env func(string) (string, bool)) (traces, metrics, logs bool) {
 	get := func(name string) string {
 		v, _ := env(name)
 		return v
 	}
 	if get("OTEL_SDK_DISABLED") == "true" {
-		return false, false
+		return false, false, false
 	}
 	on := func(signal string) bool {
 		if exporter := get("OTEL_" + signal + "_EXPORTER"); exporter != "" {
@@ -106,7 +113,7 @@ func wanted(env func(string) (string, bool)) (traces, metrics bool) {
 		}
 		return get("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || get("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT") != ""
 	}
-	return on("TRACES"), on("METRICS")
+	return on("TRACES"), on("METRICS"), on("LOGS")
 }
 
 // describe says who measures. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES win.
@@ -129,6 +136,17 @@ func (t *Telemetry) startTraces(ctx context.Context, about *resource.Resource) e
 	return nil
 }
 
+func (t *Telemetry) startLogs(ctx context.Context, about *resource.Resource) error {
+	exporter, err := autoexport.NewLogExporter(ctx)
+	if err != nil {
+		return err
+	}
+	p := sdklog.NewLoggerProvider(sdklog.WithProcessor(sdklog.NewBatchProcessor(exporter)), sdklog.WithResource(about))
+	t.events = p.Logger(instrumentationName, otellog.WithInstrumentationVersion(t.options.Version))
+	t.closers = append(t.closers, p.Shutdown)
+	return nil
+}
+
 func (t *Telemetry) startMetrics(ctx context.Context, about *resource.Resource, export bool) error {
 	t.chunks = newChunkClock(t.options.GenAI)
 	opts := []sdkmetric.Option{sdkmetric.WithResource(about), sdkmetric.WithView(sdkmetric.NewView(
@@ -136,7 +154,11 @@ func (t *Telemetry) startMetrics(ctx context.Context, about *resource.Resource, 
 		sdkmetric.Stream{Aggregation: sdkmetric.AggregationExplicitBucketHistogram{Boundaries: rpcBuckets()}},
 	))}
 	if export {
-		autoexport.WithFallbackMetricProducer(func(context.Context) (sdkmetric.Producer, error) { return t.chunks, nil })
+		goRuntime, err := newGoMetrics()
+		if err != nil {
+			return err
+		}
+		autoexport.WithFallbackMetricProducer(func(context.Context) (sdkmetric.Producer, error) { return producers{t.chunks, goRuntime}, nil })
 		reader, err := autoexport.NewMetricReader(ctx)
 		if err != nil {
 			return err

@@ -48,21 +48,24 @@ func pageOf(t *testing.T, c Conventions) (*Telemetry, func() string) {
 
 func TestWanted(t *testing.T) {
 	for _, c := range []struct {
-		env             []string
-		traces, metrics bool
+		env                   []string
+		traces, metrics, logs bool
 	}{
-		{nil, false, false},
-		{[]string{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://h"}, true, true},
-		{[]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://h"}, true, false},
-		{[]string{"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "http://h"}, false, true},
-		{[]string{"OTEL_TRACES_EXPORTER", "console"}, true, false},
-		{[]string{"OTEL_TRACES_EXPORTER", "none", "OTEL_EXPORTER_OTLP_ENDPOINT", "http://h"}, false, true},
-		{[]string{"OTEL_SDK_DISABLED", "true", "OTEL_EXPORTER_OTLP_ENDPOINT", "http://h"}, false, false},
-		{[]string{"OTEL_SERVICE_NAME", "x", "OTEL_EXPORTER_OTLP_HEADERS", "a=b"}, false, false},
+		{nil, false, false, false},
+		{[]string{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://h"}, true, true, true},
+		{[]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://h"}, true, false, false},
+		{[]string{"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "http://h"}, false, true, false},
+		{[]string{"OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", "http://h"}, false, false, true},
+		{[]string{"OTEL_TRACES_EXPORTER", "console"}, true, false, false},
+		{[]string{"OTEL_LOGS_EXPORTER", "console"}, false, false, true},
+		{[]string{"OTEL_TRACES_EXPORTER", "none", "OTEL_EXPORTER_OTLP_ENDPOINT", "http://h"}, false, true, true},
+		{[]string{"OTEL_LOGS_EXPORTER", "none", "OTEL_EXPORTER_OTLP_ENDPOINT", "http://h"}, true, true, false},
+		{[]string{"OTEL_SDK_DISABLED", "true", "OTEL_EXPORTER_OTLP_ENDPOINT", "http://h", "OTEL_LOGS_EXPORTER", "otlp"}, false, false, false},
+		{[]string{"OTEL_SERVICE_NAME", "x", "OTEL_EXPORTER_OTLP_HEADERS", "a=b"}, false, false, false},
 	} {
-		traces, metrics := wanted(environment(c.env...))
-		if traces != c.traces || metrics != c.metrics {
-			t.Errorf("%v: traces %t, metrics %t", c.env, traces, metrics)
+		traces, metrics, logs := wanted(environment(c.env...))
+		if traces != c.traces || metrics != c.metrics || logs != c.logs {
+			t.Errorf("%v: traces %t, metrics %t, logs %t", c.env, traces, metrics, logs)
 		}
 	}
 	if made, err := New(t.Context(), Options{Env: environment()}); made != nil || err != nil {
@@ -191,15 +194,18 @@ func TestComplaints(t *testing.T) {
 	defer cancel()
 	_ = made.Shutdown(ctx)
 	otel.Handle(errors.New(strings.Repeat("long", 1000)))
-	if strings.Contains(out.String(), "s3cret") || !strings.Contains(out.String(), "telemetry is not as it was meant") {
+	if text := out.String(); strings.Contains(text, "s3cret") || !strings.Contains(text, `problem="invalid OTEL_EXPORTER_OTLP_HEADERS"`) || !strings.Contains(out.String(), "telemetry is not as it was meant") {
 		t.Errorf("log:\n%s", out.String())
 	}
 	if out.Len() > 4000 {
 		t.Error("a long complaint is told at length")
 	}
-	t.Setenv("OTEL_TRACES_EXPORTER", "nonsense")
-	if _, err := New(t.Context(), Options{Env: environment("OTEL_TRACES_EXPORTER", "nonsense"), Log: slog.New(slog.NewTextHandler(io.Discard, nil))}); err == nil {
-		t.Error("an exporter that there is not")
+	for _, signal := range []string{"TRACES", "METRICS", "LOGS"} {
+		name := "OTEL_" + signal + "_EXPORTER"
+		t.Setenv(name, "nonsense")
+		if _, err := New(t.Context(), Options{Env: environment(name, "nonsense"), Log: slog.New(slog.NewTextHandler(io.Discard, nil))}); err == nil {
+			t.Errorf("%s: an exporter that there is not", name)
+		}
 	}
 }
 
