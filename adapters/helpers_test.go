@@ -147,6 +147,7 @@ func TestToolSchema(t *testing.T) {
 		"typed":            {`{"properties":{}}`, 0, ToolRules{Typed: true}, `{"type":"object","properties":{}}`, ""},
 		"listed":           {`{}`, 0, ToolRules{Typed: true, Listed: true}, `{"type":"object","properties":{}}`, ""},
 		"typed and listed": {`{"required":[]}`, 0, ToolRules{Typed: true, Listed: true}, `{"type":"object","required":[],"properties":{}}`, ""},
+		"a later draft":    {`{"properties":{"a":{"items":[{}]}}}`, 0, ToolRules{Typed: true, Draft: schema.Latest()}, `{"type":"object","properties":{"a":{"prefixItems":[{}]}}}`, ""},
 		"flat":             {`{"type":"object","anyOf":[{"properties":{"a":{}}}]}`, 0, ToolRules{Root: schema.ClaudeRoot()}, `{"type":"object","properties":{"a":{}}}`, ""},
 		"flat, listed":     {`{"type":"object","properties":{},"not":{}}`, prefer, ToolRules{Listed: true, Root: schema.OpenAIRoot()}, `{"type":"object","properties":{}}`, ""},
 		"not flat":         {`{"type":"object","oneOf":[{}]}`, require, ToolRules{Root: schema.ClaudeRoot()}, "", `tool "t": keyword "oneOf"`},

@@ -11,6 +11,8 @@ import (
 
 // ToolRules is what a model and its API take of the schemas of tools.
 type ToolRules struct {
+	// Draft is what is taken of the drafts of JSON Schema.
+	Draft schema.Draft
 	// Typed: a schema must say that it is one of an object.
 	Typed bool
 	// Listed: it must have "properties", too.
@@ -36,6 +38,7 @@ func (c *Call) ToolSchema(t *llmdv1.Tool, rules ToolRules) (text string, strict 
 	case jsonstream.Object([]byte(text)) != nil:
 		return "", false, &FieldError{Field: c.ToolField(t) + ".parameters_json_schema", Detail: notObject}
 	}
+	text = FitSchema(text, rules.Draft, fmt.Sprintf("tool %q", t.GetName()), rules.Note)
 	if rules.Typed {
 		text = schema.Typed(text)
 	}
@@ -60,6 +63,16 @@ func (c *Call) ToolSchema(t *llmdv1.Tool, rules ToolRules) (text string, strict 
 		}
 	}
 	return rules.flat(t, text), false, nil
+}
+
+// FitSchema puts a schema in the words of the draft that is taken, and notes what was put
+// otherwise; what is what the schema is of.
+func FitSchema(text string, draft schema.Draft, what string, note func(string)) string {
+	fit, had := schema.Fit(text, draft)
+	if len(had) > 0 && note != nil {
+		note(fmt.Sprintf("%s: %s of the schema is put in the words of JSON Schema that the API takes", what, strings.Join(had, ", ")))
+	}
+	return fit
 }
 
 // flat takes out what the top of a schema must not have.

@@ -410,3 +410,19 @@ func TestStrict(t *testing.T) {
 		}
 	}
 }
+
+// TestDraft: schemas of older drafts go out as draft 2020-12, and the caller is told.
+func TestDraft(t *testing.T) {
+	s := newSetup()
+	s.tools("a")
+	s.g.Context.Tools[0].ParametersJsonSchema = `{"type":"object","properties":{"at":{"type":"array","items":[{"type":"number"}],"additionalItems":false}}}`
+	r, err := s.encode(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `"input_schema":{"type":"object","properties":{"at":{"type":"array","prefixItems":[{"type":"number"}],"items":false}}}`
+	said := strings.Join(r.Effective.GetAdjustments(), "; ")
+	if !strings.Contains(string(r.Body), want) || !strings.Contains(said, `tool "a": items of the schema`) {
+		t.Errorf("%s\n%s", r.Body, said)
+	}
+}

@@ -103,7 +103,7 @@ func (r *request) declareHistory() {
 // tool translates one tool. The API demands that a schema says that it is one of an
 // object.
 func (r *request) tool(t *llmdv1.Tool) (tool, error) {
-	rules := adapters.ToolRules{Typed: true, Root: schema.ClaudeRoot(), Note: r.adjust, Strict: schema.Claude()}
+	rules := adapters.ToolRules{Draft: schema.Latest(), Typed: true, Root: schema.ClaudeRoot(), Note: r.adjust, Strict: schema.Claude()}
 	if !r.call.Model.Compat.SupportsStrictTools {
 		rules.NotStrict = "the host has no strict tools"
 	}

@@ -95,7 +95,7 @@ func (r *request) declareHistory() {
 func (r *request) tool(t *llmdv1.Tool) (tool, error) {
 	rules := adapters.ToolRules{Typed: true, Strict: schema.Claude(), Note: r.adjust}
 	if r.traits.family == claude {
-		rules.Root = schema.ClaudeRoot()
+		rules.Root, rules.Draft = schema.ClaudeRoot(), schema.Latest()
 	}
 	if !r.call.Model.Compat.SupportsStrictMode {
 		rules.NotStrict = fmt.Sprintf("model %q has no strict tools", r.call.Model.ID)

@@ -11,23 +11,23 @@ import (
 
 // encoder writes one request.
 type encoder struct {
-	call    *adapters.Call
-	api     string
-	model   model
-	w       jsonwire.Writer
-	changes []*llmdv1.HandoffChange
+	call      *adapters.Call
+	api       string
+	model     model
+	effective *llmdv1.EffectiveOptions
+	w         jsonwire.Writer
+	changes   []*llmdv1.HandoffChange
 }
 
 // Encode implements adapters.Adapter. What does not change from turn to turn
 // stands first, so that Google's implicit cache finds the same beginning.
 func (a *Adapter) Encode(call *adapters.Call) (*adapters.Request, error) {
-	e := &encoder{call: call, api: a.api, model: parseModel(call.Model.ID)}
-	effective := call.Options.Effective(call.Generation)
+	e := &encoder{call: call, api: a.api, model: parseModel(call.Model.ID), effective: call.Options.Effective(call.Generation)}
 	if err := e.refuse(); err != nil {
 		return nil, err
 	}
 	var thinking thinkingConfig
-	if err := e.thinking(&thinking, effective); err != nil {
+	if err := e.thinking(&thinking); err != nil {
 		return nil, err
 	}
 	e.w.BeginObject()
@@ -46,8 +46,13 @@ func (a *Adapter) Encode(call *adapters.Call) (*adapters.Request, error) {
 	}
 	return &adapters.Request{
 		Path: path(call.Model.NameOnWire()), Header: header, Body: body.Text, Large: body.Large,
-		Effective: effective, Changes: e.changes,
+		Effective: e.effective, Changes: e.changes,
 	}, nil
+}
+
+// adjust says in plain words what was changed to make the request fit.
+func (e *encoder) adjust(words string) {
+	e.effective.Adjustments = append(e.effective.Adjustments, words)
 }
 
 func (e *encoder) system() {

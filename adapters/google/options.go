@@ -6,6 +6,7 @@ import (
 
 	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
+	"github.com/llmd-dev/llmd/adapters/schema"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
@@ -60,8 +61,8 @@ func (e *encoder) generationConfig(thinking *thinkingConfig) error {
 		w.Key("seed")
 		w.Int(c.GetSeed())
 	}
-	if schema := c.GetOutputJsonSchema(); schema != "" {
-		text, err := rewriteSchema(schema)
+	if text := c.GetOutputJsonSchema(); text != "" {
+		text, err := rewriteSchema(adapters.FitSchema(text, schema.GoogleDraft(), "output_json_schema", e.adjust))
 		if err != nil {
 			return &adapters.FieldError{Field: "generation.config.output_json_schema", Detail: "not one JSON object"}
 		}

@@ -1,6 +1,11 @@
 package google
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+)
 
 func TestRewriteSchema(t *testing.T) {
 	for _, c := range []struct{ name, in, want string }{
@@ -34,5 +39,23 @@ func TestRewriteSchema(t *testing.T) {
 		if got, err := rewriteSchema(bad); err == nil {
 			t.Errorf("%q is read as %s", bad, got)
 		}
+	}
+}
+
+// TestDraft: the definitions of a tool and of an answer are named as Google knows them, and
+// the caller is told.
+func TestDraft(t *testing.T) {
+	const in = `{"$ref":"#/definitions/A","definitions":{"A":{"type":"object","properties":{"n":{"$ref":"#/definitions/A","title":"N"}}}}}`
+	const want = `{"$defs":{"A":{"type":"object","properties":{"n":{"$ref":"#/$defs/A"}}}},"type":"object","properties":{"n":{"$ref":"#/$defs/A"}}}`
+	r, err := encode(t, New(), "gemini-3-pro-preview", func(g *llmdv1.Generation) {
+		g.Context.Tools = []*llmdv1.Tool{tool("a", in, 0)}
+		config(g).OutputJsonSchema = in
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := string(r.Body)
+	if !strings.Contains(body, `"parametersJsonSchema":`+want) || !strings.Contains(body, `"responseJsonSchema":`+want) || len(r.Effective.GetAdjustments()) != 2 {
+		t.Errorf("%s\n%v", body, r.Effective)
 	}
 }

@@ -36,18 +36,18 @@ func (t *thinkingConfig) write(w *jsonwire.Writer) {
 	w.EndObject()
 }
 
-// thinking decides how the model is to think and says so in effective.
-func (e *encoder) thinking(t *thinkingConfig, effective *llmdv1.EffectiveOptions) error {
+// thinking decides how the model is to think and says so in the effective options.
+func (e *encoder) thinking(t *thinkingConfig) error {
 	o := e.call.Options
 	switch {
 	case o.Thinking == adapters.ThinkingOff:
 		return e.thinkingOff(t)
 	case o.Thinking == adapters.ThinkingOn && e.model.levels():
 		t.include = true
-		return e.level(t, effective)
+		return e.level(t)
 	case o.Thinking == adapters.ThinkingOn:
 		t.include = true
-		return e.budget(t, effective)
+		return e.budget(t)
 	}
 	t.include = o.Summary
 	return nil
@@ -69,7 +69,7 @@ func (e *encoder) thinkingOff(t *thinkingConfig) error {
 
 // level sets the thinking level. A budget alone is understood by these models
 // too, but not beside a level.
-func (e *encoder) level(t *thinkingConfig, effective *llmdv1.EffectiveOptions) error {
+func (e *encoder) level(t *thinkingConfig) error {
 	o := e.call.Options
 	const budgetField = "generation.reasoning.budget_tokens"
 	switch {
@@ -83,7 +83,7 @@ func (e *encoder) level(t *thinkingConfig, effective *llmdv1.EffectiveOptions) e
 			return e.lacks("reasoning_budget", budgetField, "always thinks, and "+note)
 		}
 		if t.budget = &n; note != "" {
-			effective.Adjustments = append(effective.Adjustments, note)
+			e.adjust(note)
 		}
 		return nil
 	case o.EffortWord == "" && o.Effort > llmdv1.ReasoningEffort_REASONING_EFFORT_HIGH:
@@ -97,7 +97,7 @@ func (e *encoder) level(t *thinkingConfig, effective *llmdv1.EffectiveOptions) e
 }
 
 // budget sets the thinking budget: the caller's, else the effort's.
-func (e *encoder) budget(t *thinkingConfig, effective *llmdv1.EffectiveOptions) error {
+func (e *encoder) budget(t *thinkingConfig) error {
 	o, table := e.call.Options, e.model.budgets()
 	n := table.of(o.Effort)
 	if o.BudgetTokens > 0 {
@@ -117,11 +117,11 @@ func (e *encoder) budget(t *thinkingConfig, effective *llmdv1.EffectiveOptions) 
 		fit, note = table.least, fmt.Sprintf("the thinking budget is %d tokens, the least there is, to fit the output limit of %d", table.least, o.MaxOutputTokens)
 	case fit == 0:
 		n, t.include = 0, false
-		effective.ReasoningEffort = llmdv1.ReasoningEffort_REASONING_EFFORT_NONE
-		effective.ReasoningDisabledReason = note
+		e.effective.ReasoningEffort = llmdv1.ReasoningEffort_REASONING_EFFORT_NONE
+		e.effective.ReasoningDisabledReason = note
 		return nil
 	}
 	n = fit
-	effective.Adjustments = append(effective.Adjustments, note)
+	e.adjust(note)
 	return nil
 }

@@ -1,6 +1,7 @@
 package google
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/llmd-dev/llmd/adapters"
@@ -38,7 +39,8 @@ func (e *encoder) declaration(t *llmdv1.Tool) error {
 	e.w.Member("name", t.GetName())
 	e.w.MemberIf("description", t.GetDescription())
 	if parameters := t.GetParametersJsonSchema(); parameters != "" {
-		text, err := rewriteSchema(schema.Typed(parameters))
+		text := adapters.FitSchema(parameters, schema.GoogleDraft(), fmt.Sprintf("tool %q", t.GetName()), e.adjust)
+		text, err := rewriteSchema(schema.Typed(text))
 		if err != nil {
 			return &adapters.FieldError{Field: e.call.ToolField(t) + ".parameters_json_schema", Detail: "not one JSON object"}
 		}

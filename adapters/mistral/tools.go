@@ -34,7 +34,7 @@ func (e *encoder) tools() error {
 // see the order of its keys, and so do prompt caches. Models stall over strict tools, so it takes the
 // configuration's word that this one does not.
 func (e *encoder) tool(t *llmdv1.Tool) error {
-	rules := adapters.ToolRules{Typed: true}
+	rules := adapters.ToolRules{Typed: true, Note: e.adjust}
 	if !e.call.Model.Compat.SupportsStrictMode {
 		rules.NotStrict = fmt.Sprintf("model %q is not known to keep to the schemas of tools", e.call.Model.ID)
 	}

@@ -425,3 +425,23 @@ func TestEncodeIsPure(t *testing.T) {
 		t.Error("not pure")
 	}
 }
+
+// TestDraft: schemas are held to the rules of who made the model, whatever host it is at.
+func TestDraft(t *testing.T) {
+	const in = `{"type":"object","properties":{"a":{"type":"array","items":[{}]}},"anyOf":[{"required":["a"]}]}`
+	for name, want := range map[string]string{
+		"gpt-4.1":                     `{"type":"object","properties":{"a":{"type":"array","prefixItems":[{}],"items":{}}}}`,
+		"openai/o3":                   `{"type":"object","properties":{"a":{"type":"array","prefixItems":[{}],"items":{}}}}`,
+		"anthropic/claude-sonnet-4.5": `{"type":"object","properties":{"a":{"type":"array","prefixItems":[{}]}}}`,
+		"openai/gpt-oss-120b":         in,
+		"m1":                          in,
+	} {
+		m := model()
+		m.ID = name
+		g := ask()
+		g.Context.Tools = []*llmdv1.Tool{{Name: "f", ParametersJsonSchema: in}}
+		if body := encode(t, m, g); !strings.Contains(body, `"parameters":`+want) {
+			t.Errorf("%s: %s", name, body)
+		}
+	}
+}

@@ -42,12 +42,33 @@ func (e *encoder) tools() error {
 	return nil
 }
 
+// maker is who made the model and so holds schemas to rules of its own, which hosts hand
+// on; empty = none is known.
+func (e *encoder) maker() string {
+	m := e.call.Model
+	name := strings.ToLower(m.NameOnWire())
+	name = name[strings.LastIndexByte(name, '/')+1:]
+	series := len(name) > 1 && name[0] == 'o' && '1' <= name[1] && name[1] <= '9'
+	switch {
+	case strings.HasPrefix(name, "gpt-oss"): // runs anywhere
+		return ""
+	case m.Provider == "openai", strings.HasPrefix(m.Provider, "azure"), strings.HasPrefix(name, "gpt-"), strings.HasPrefix(name, "chatgpt-"), series:
+		return "openai"
+	case strings.Contains(name, "claude"):
+		return "anthropic"
+	}
+	return ""
+}
+
 // tool writes one function. A schema that the host takes goes out byte for byte: models
 // see the order of its keys, and so do prompt caches.
 func (e *encoder) tool(t *llmdv1.Tool, last bool) error {
 	rules := adapters.ToolRules{Typed: true, Listed: true, Strict: schema.OpenAI(), Note: e.adjust}
-	if p := e.call.Model.Provider; p == "openai" || strings.HasPrefix(p, "azure") {
-		rules.Root = schema.OpenAIRoot()
+	switch e.maker() {
+	case "openai":
+		rules.Root, rules.Draft = schema.OpenAIRoot(), schema.OpenAIDraft()
+	case "anthropic":
+		rules.Root, rules.Draft = schema.ClaudeRoot(), schema.Latest()
 	}
 	if !e.compat.SupportsStrictMode {
 		rules.NotStrict = fmt.Sprintf("provider %q does not enforce schemas", e.call.Model.Provider)

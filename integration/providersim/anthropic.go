@@ -45,6 +45,7 @@ func anthropicRules() []Rule {
 		{ID: "anthropic.tools.present_with_history", Doc: docToolUse, check: anthropicToolsPresent},
 		{ID: "anthropic.tools.names", Doc: docToolDefine, check: anthropicToolNames},
 		{ID: "anthropic.tools.schema", Doc: docToolDefine, check: anthropicToolSchema},
+		{ID: "anthropic.tools.draft", Doc: docDraft, check: anthropicDraft},
 		{ID: "anthropic.tools.strict_schema", Doc: docStructured, check: anthropicStrict},
 		{ID: "anthropic.tool_choice.valid", Doc: docToolDefine, check: anthropicChoice},
 

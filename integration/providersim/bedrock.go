@@ -46,6 +46,8 @@ func bedrockRules() []Rule {
 		{ID: "bedrock.tool_config.present_with_history", Doc: "https://github.com/patriceckhart/zot/pull/18", check: bedrockToolsPresent},
 		{ID: "bedrock.tools.names", Doc: awsAPI + "API_runtime_ToolSpecification.html", check: bedrockToolNames},
 		{ID: "bedrock.tools.schema", Doc: awsAPI + "API_runtime_ToolInputSchema.html", check: bedrockToolSchema},
+		{ID: "bedrock.tools.root_keywords", Doc: docRoot, check: bedrockRoot},
+		{ID: "bedrock.tools.draft", Doc: docDraft, check: bedrockDraft},
 		{ID: "bedrock.tool_choice.valid", Doc: awsAPI + "API_runtime_ToolChoice.html", check: bedrockChoice},
 
 		{ID: "bedrock.thinking.budget", Doc: docBThink, check: bedrockBudget},

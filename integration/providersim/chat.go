@@ -86,6 +86,7 @@ func chatRules() []Rule {
 		{ID: "chat.tools.not_empty", Doc: docChat, check: chatToolsEmpty},
 		{ID: "chat.tools.names", Doc: docChat, check: chatToolNames},
 		{ID: "chat.tools.schema", Doc: docFunctions, check: chatToolSchema},
+		{ID: "chat.tools.draft", Doc: docDraftOpenAI, check: chatDraft},
 		{ID: "chat.tools.strict_schema", Doc: docStrict, check: chatStrict},
 		{ID: "chat.tool_choice.valid", Doc: docChat, check: chatChoice},
 		{ID: "chat.parallel_tool_calls.with_tools", Doc: docChat, check: chatParallel},

@@ -51,6 +51,7 @@ func googleRules() []Rule {
 
 		{ID: "google.tools.names", Doc: docContent, check: googleToolNames},
 		{ID: "google.tools.schema", Doc: docGSchema, check: googleToolSchema},
+		{ID: "google.tools.draft", Doc: docDraftGoogle, check: googleDraft},
 		{ID: "google.tool_config.valid", Doc: docGFunctions + "#function_calling_modes", check: googleToolConfig},
 		{ID: "google.thinking.one_of", Doc: docGThinking, check: googleThinkingOneOf},
 		{ID: "google.thinking.level", Doc: docGThinking + "#thinking-levels", check: googleLevel},

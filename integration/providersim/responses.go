@@ -50,6 +50,7 @@ func responsesRules() []Rule {
 
 		{ID: "responses.tools.names", Doc: docFunctions, check: responsesToolNames},
 		{ID: "responses.tools.schema", Doc: docFunctions, check: responsesToolSchema},
+		{ID: "responses.tools.draft", Doc: docDraftOpenAI, check: responsesDraft},
 		{ID: "responses.tools.strict_schema", Doc: docStrict, check: responsesStrict},
 		{ID: "responses.tool_choice.valid", Doc: docResponses + "#responses-create-tool_choice", check: responsesChoice},
 	}

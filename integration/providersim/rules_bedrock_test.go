@@ -48,6 +48,8 @@ func TestBedrockRules(t *testing.T) {
 		{rule: "bedrock.tools.names", old: `{"name":"look","inputSchema"`, now: `{"name":"a.b","inputSchema"`},
 		{rule: "bedrock.tools.schema", old: `{"type":"object"}`, now: `{}`},
 		{rule: "bedrock.tools.schema", old: `{"name":"look","inputSchema"`, now: `{"description":"","name":"look","inputSchema"`},
+		{rule: "bedrock.tools.root_keywords", old: `{"type":"object"}`, now: `{"type":"object","anyOf":[{"required":["a"]}]}`},
+		{rule: "bedrock.tools.draft", old: `{"type":"object"}`, now: `{"type":"object","additionalProperties":{"items":[{}]}}`},
 		{rule: "bedrock.tool_choice.valid", old: `{"auto":{}}`, now: `{"tool":{"name":"x"}}`},
 		{rule: "bedrock.tool_choice.valid", old: `{"auto":{}}`, now: `{"none":{}}`},
 		{rule: "bedrock.thinking.budget", old: `4096`, now: `1024`},

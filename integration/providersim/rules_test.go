@@ -128,6 +128,8 @@ func TestAnthropicRules(t *testing.T) {
 		{rule: "anthropic.tools.names", old: `"tools":[`, now: `"tools":[{"name":"look","input_schema":{"type":"object"}},`},
 		{rule: "anthropic.tools.schema", old: `{"type":"object","properties":{}}`, now: `{}`},
 		{rule: "anthropic.tools.schema", old: `{"type":"object","properties":{}}`, now: `{"type":"object","properties":{},"oneOf":[]}`},
+		{rule: "anthropic.tools.draft", old: `"properties":{}`, now: `"properties":{"a":{"type":"array","items":[{}]}}`},
+		{rule: "anthropic.tools.draft", old: `"properties":{}`, now: `"properties":{"a":{"minimum":0,"exclusiveMinimum":true}}`},
 		{rule: "anthropic.tools.strict_schema", old: `[{"name":"look"`, now: `[{"strict":true,"name":"look"`},
 		{rule: "anthropic.tool_choice.valid", old: `{"type":"auto"}`, now: `{"type":"tool","name":"x"}`},
 		{rule: "anthropic.tool_choice.valid", old: `{"type":"auto"}`, now: `{"type":"required"}`},
