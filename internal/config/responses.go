@@ -72,6 +72,21 @@ type Redis struct {
 	FlushInterval time.Duration
 }
 
+// InTheClear are those of the addresses to which the way leads over a network, without
+// TLS.
+func (r Redis) InTheClear() []string {
+	if r.TLS.Enabled {
+		return nil
+	}
+	var all []string
+	for _, a := range r.Addresses {
+		if !strings.HasPrefix(a, "unix://") && !(Address{Network: "tcp", Address: a}).Local() {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
 // RedisTLS is TLS to Redis.
 type RedisTLS struct {
 	Enabled                   bool
@@ -190,7 +205,7 @@ func redisKeys(r *Redis) []key {
 			}
 		}},
 		{name: "prefix", kind: "text", def: "llmd", doc: "Begins the names of all keys and channels. Processes share responses if they have the same.", read: func(v value) { v.text(&r.Prefix) }},
-		{name: "tls", kind: "mapping", doc: "TLS to Redis. Without it the connection, and the password, are in the clear.", read: func(v value) { v.redisTLS(&r.TLS) }, below: func() []key { return redisTLSKeys(&RedisTLS{}) }},
+		{name: "tls", kind: "mapping", doc: "TLS to Redis. Without it the connection, and the password, are in the clear; llmd warns of that at the start, unless Redis is on the same machine.", read: func(v value) { v.redisTLS(&r.TLS) }, below: func() []key { return redisTLSKeys(&RedisTLS{}) }},
 		{
 			name: "timeout", kind: "duration", def: "500ms", doc: "For each round trip. Only a request with a request_id waits for one before it is sent to its provider.",
 			read: func(v value) { v.duration(&r.Timeout, 10*time.Millisecond, 30*time.Second) },

@@ -31,6 +31,9 @@ func sharedStore(file *config.File, log *slog.Logger) (responses.Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	if exposed := r.Redis.InTheClear(); len(exposed) > 0 {
+		log.Warn("the network on the way to Redis can read the password and change what is there: server.responses.redis.tls is not set", "addresses", strings.Join(exposed, ","))
+	}
 	return redisstore.New(redisstore.Options{
 		Client: redisstore.Connect(connection), Prefix: r.Redis.Prefix, Instance: file.Server.Instance, Keys: keys, Log: log,
 		Lost:    func(instance string) *llmdv1.Error { return service.ErrorOf(&responses.LostError{Instance: instance}) },

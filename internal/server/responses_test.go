@@ -52,6 +52,36 @@ func redisPair(t *testing.T, dir string) (cert, key string) {
 	return cert, key
 }
 
+// TestRedisInTheClear: a way to Redis that leads over a network without TLS is warned of.
+func TestRedisInTheClear(t *testing.T) {
+	for redis, want := range map[string]string{
+		"addresses: [127.0.0.1:1]":                                      "",
+		"addresses: ['[::1]:1']":                                        "",
+		"addresses: [localhost:1]":                                      "",
+		"addresses: [unix:///nowhere/redis.sock]":                       "",
+		"addresses: [0.0.0.0:1]":                                        "0.0.0.0:1", // no loopback, although it leads there
+		"addresses: [0.0.0.0:1], tls: {}":                               "",
+		"addresses: [127.0.0.1:1, 0.0.0.0:1, 0.0.0.0:2], cluster: true": "0.0.0.0:1,0.0.0.0:2",
+	} {
+		text := "server:\n  responses:\n    store: redis\n    encryption_keys: [{id: k, key: " + strings.Repeat("0f", 32) + "}]\n    redis: {password: pass-word, " + redis + "}\n"
+		none := func(string) (string, bool) { return "", false }
+		file, err := config.Parse("f.yaml", []byte(text), none)
+		if err != nil {
+			t.Fatal(err)
+		}
+		log := &logBuffer{}
+		app, err := New(file, none, "test", log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		app.service.Close()
+		said := log.String()
+		if warned := strings.Contains(said, "level=WARN msg=\"the network on the way to Redis"); warned != (want != "") || !strings.Contains(said, want) || strings.Contains(said, "pass-word") {
+			t.Errorf("%s:\n%s", redis, said)
+		}
+	}
+}
+
 // Redis with a password, by TLS with a certificate of the client's, and what is said
 // where one of them is wrong.
 func TestCheckStore(t *testing.T) {
