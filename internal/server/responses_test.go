@@ -14,7 +14,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -96,9 +95,8 @@ func TestCheckStore(t *testing.T) {
 	}
 	password, wrong, short := secret("p", "pass-word"), secret("w", "another"), secret("s", "0f0f")
 	plain := redistest.Start(t, "--requirepass", "pass-word")
-	port := strconv.Itoa(redistest.FreePort(t))
-	safe := net.JoinHostPort("127.0.0.1", port)
-	redistest.Start(t, "--tls-port", port, "--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", cert, "--tls-auth-clients", "yes")
+	secure := redistest.Start(t, "--tls-port", redistest.Port, "--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", cert, "--tls-auth-clients", "yes")
+	safe := net.JoinHostPort("127.0.0.1", secure.Ports[0])
 	tls := fmt.Sprintf("tls: {ca_file: %s, cert_file: %s, key_file: %s}", cert, cert, key)
 	for _, tt := range []struct{ name, redis, keyFile, kind, problem string }{
 		{name: "password", redis: "addresses: [" + plain.Addr + "], password_file: " + password},
@@ -116,7 +114,7 @@ func TestCheckStore(t *testing.T) {
 			if tt.keyFile != "" {
 				one = "key_file: " + tt.keyFile
 			}
-			text := fmt.Sprintf("server:\n  responses:\n    store: redis\n    encryption_keys: [{id: k, %s}]\n    redis: {timeout: 5s, %s}\n", one, tt.redis)
+			text := fmt.Sprintf("server:\n  responses:\n    store: redis\n    encryption_keys: [{id: k, %s}]\n    redis: {timeout: 30s, %s}\n", one, tt.redis)
 			file, err := config.Parse("f.yaml", []byte(text), func(string) (string, bool) { return "", false })
 			if err != nil {
 				t.Fatal(err)

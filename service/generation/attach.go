@@ -135,8 +135,33 @@ func (rd *Reader) silence() (time.Duration, bool) {
 }
 
 // waitTrail is Wait for a response that is followed from its beginning.
-func (rd *Reader) waitTrail(ctx context.Context) (*llmdv1.StartedEvent, *llmdv1.AssistantMessage, error) {
+func (rd *Reader) waitTrail(ctx context.Context) (started *llmdv1.StartedEvent, m *llmdv1.AssistantMessage, err error) {
 	defer rd.trail.Close()
+	defer func() { rd.run.viewed(err) }()
+	view, end := rd.view(ctx)
+	defer end()
+	started, m, err = rd.foldTrail(view)
+	if view.Err() != nil && ctx.Err() == nil && errors.Is(err, view.Err()) {
+		err = context.Cause(view)
+	}
+	return started, m, err
+}
+
+// view is ctx, and ends with [ErrViewOver] or [ErrViewClosed].
+func (rd *Reader) view(ctx context.Context) (view context.Context, end func()) {
+	view, over := context.WithCancelCause(ctx)
+	closing := context.AfterFunc(rd.run.engine.closing, func() {
+		time.AfterFunc(lastEvents, func() { over(ErrViewClosed) })
+	})
+	cancel := func() {}
+	if !rd.soft.IsZero() {
+		view, cancel = context.WithDeadlineCause(view, rd.soft, ErrViewOver)
+	}
+	return view, func() { closing(); cancel(); over(nil) }
+}
+
+// foldTrail reads to the end.
+func (rd *Reader) foldTrail(ctx context.Context) (*llmdv1.StartedEvent, *llmdv1.AssistantMessage, error) {
 	for {
 		events, err := rd.trail.Next(ctx)
 		if len(events) > 0 {

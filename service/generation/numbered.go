@@ -289,13 +289,11 @@ func (f *runFeed) Waiting() int {
 	return f.cursor.waiting
 }
 
+// Stand implements responses.Feed.
+func (f *runFeed) Stand() (started, stand *llmdv1.StreamResponse) { return f.run.snapshotAt() }
+
 // Skip implements responses.Feed.
-func (f *runFeed) Skip() (started, stand *llmdv1.StreamResponse) {
-	if started, stand = f.run.snapshotAt(); stand != nil {
-		f.cursor.skip(stand.GetSequenceNumber())
-	}
-	return started, stand
-}
+func (f *runFeed) Skip(number int32) { f.cursor.skip(number) }
 
 // Close implements responses.Feed.
 func (f *runFeed) Close() { f.cursor.close(true) }

@@ -482,6 +482,12 @@ func TestAttachUntilTheDeadline(t *testing.T) {
 		if _, _, err := view.Outcome(); !errors.Is(err, ErrViewOver) {
 			t.Errorf("the log is told of %v", err)
 		}
+		if view, err = l.Attach(ctx, responses.Key{RequestID: "d"}, -1, &Request{SoftDeadline: time.Now().Add(500 * time.Millisecond)}); err != nil {
+			t.Fatal(err)
+		}
+		if _, m, err := view.Wait(ctx); m != nil || !errors.Is(err, ErrViewOver) || ctx.Err() != nil {
+			t.Errorf("folded: %v, %v", m, err)
+		}
 		if w := <-whole; w.err != nil || w.last().GetDone() == nil {
 			t.Errorf("the response did not go on: %v, %v", w.last(), w.err)
 		}
@@ -536,9 +542,23 @@ func TestAttachUntilTheProcessEnds(t *testing.T) {
 				l.EndViews()
 			}()
 			time.Sleep(1500 * time.Millisecond)
+			folded := make(chan error, 1)
+			view, err := l.Attach(t.Context(), responses.Key{RequestID: "d"}, -1, &Request{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			go func() { _, _, err := view.Wait(t.Context()); folded <- err }()
 			begun := time.Now()
 			s := l.attach(t, t.Context(), -1)
 			cause := s.last().GetAborted().GetCause()
+			err = <-folded
+			var ended *responses.StatusError
+			if own && !errors.As(err, &ended) || !own && !errors.Is(err, ErrViewClosed) {
+				t.Errorf("folded: %v", err)
+			}
+			if _, _, told := view.Outcome(); !errors.Is(told, err) {
+				t.Errorf("the log is told of %v", told)
+			}
 			switch took := time.Since(begun); {
 			case own && cause != llmdv1.AbortCause_ABORT_CAUSE_SHUTDOWN:
 				t.Errorf("after %s: %v, %v", took, s.last(), s.err)

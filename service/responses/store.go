@@ -105,10 +105,11 @@ type Feed interface {
 	Take(most int) (events []*llmdv1.StreamResponse, more bool)
 	// Waiting is about how many bytes have not been taken. Any goroutine may ask.
 	Waiting() int
-	// Skip takes all that waits at once: it returns started and what stands for
-	// everything until now, a numbered snapshot or the terminal event. Both are nil
-	// before started.
-	Skip() (started, stand *llmdv1.StreamResponse)
+	// Stand returns started and what stands for everything until now, a numbered snapshot
+	// or the terminal event. Both are nil before started.
+	Stand() (started, stand *llmdv1.StreamResponse)
+	// Skip takes all that waits up to a number at once.
+	Skip(number int32)
 	// Close lets go of it.
 	Close()
 }

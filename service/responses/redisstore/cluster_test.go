@@ -22,13 +22,20 @@ func serves(t *testing.T, node string) {
 	client := redis.NewClient(&redis.Options{Addr: node})
 	defer func() { _ = client.Close() }()
 	var info string
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		info, _ = client.ClusterInfo(t.Context()).Result()
 		if strings.Contains(info, "cluster_state:ok") && strings.Contains(info, "cluster_slots_ok:16384") {
 			return
 		}
 	}
 	t.Fatalf("%s does not serve the cluster:\n%s", node, info)
+}
+
+// node starts a node of a cluster.
+func node(t *testing.T, more ...string) *redistest.Server {
+	t.Helper()
+	// The port of the cluster's own bus is 10,000 more by itself, which may be taken.
+	return redistest.Start(t, append([]string{"--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf", "--cluster-port", redistest.Port}, more...)...)
 }
 
 // A cluster of three masters passes the same suite.
@@ -42,9 +49,7 @@ func TestClusterIsAStore(t *testing.T) {
 	}
 	var nodes []string
 	for range 3 {
-		// The port of the cluster's own bus is 10,000 more by itself, which may be taken
-		// or too large.
-		nodes = append(nodes, redistest.Start(t, "--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf", "--cluster-port", fmt.Sprint(redistest.FreePort(t))).Addr)
+		nodes = append(nodes, node(t).Addr)
 	}
 	args := append([]string{"--cluster", "create"}, nodes...)
 	if out, err := exec.Command(cli, append(args, "--cluster-replicas", "0", "--cluster-yes")...).CombinedOutput(); err != nil {

@@ -108,11 +108,12 @@ func (h *health) note(err error) error {
 // addresses.
 func kindOf(err error) string {
 	var timeout net.Error
-	text := err.Error()
+	text := said(err)
 	switch {
 	case strings.Contains(text, "OOM "):
 		return "full"
-	case strings.HasPrefix(text, "NOAUTH"), strings.HasPrefix(text, "WRONGPASS"), strings.HasPrefix(text, "NOPERM"):
+	case strings.HasPrefix(text, "NOAUTH"), strings.HasPrefix(text, "WRONGPASS"), strings.HasPrefix(text, "NOPERM"),
+		strings.HasPrefix(text, "ERR max number of clients"):
 		return "refused"
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout(), errors.Is(err, redis.ErrPoolTimeout):
 		return "timeout"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -50,14 +51,21 @@ func (s *Store) getState(ctx context.Context, p redis.Pipeliner, id string) *red
 // entryFrom is the least id of an entry with events behind a number.
 func entryFrom(after int32) string { return strconv.Itoa(int(after)+2) + "-0" }
 
-// read asks for the entries of a response behind a number.
-func (s *Store) read(ctx context.Context, id string, after int32) (answer, error) {
+// checkpointAt is the id of the entry that stands for all events up to a number. It is
+// behind that of the event itself.
+func checkpointAt(number int32) string { return strconv.Itoa(int(number)+1) + "-1" }
+
+// read asks for the entries of a response from an id on.
+func (s *Store) read(ctx context.Context, id, from string) (answer, error) {
 	var entries *redis.XMessageSliceCmd
 	var fields *redis.SliceCmd
 	err := s.reads.ask(ctx, func(ctx context.Context, p redis.Pipeliner) {
-		entries = p.XRangeN(ctx, s.names.stream(id), entryFrom(after), "+", readEntries)
+		entries = p.XRangeN(ctx, s.names.stream(id), from, "+", readEntries)
 		fields = s.getState(ctx, p, id)
 	})
+	if err == nil {
+		err = answered(entries, fields)
+	}
 	if err != nil {
 		return answer{}, err
 	}
@@ -100,6 +108,10 @@ func openEntry(b *box, m *redis.XMessage, after int32) (entry, error) {
 // errDamaged: a response that has ended lacks its end.
 var errDamaged = errors.New("redisstore: the end of a response is not where it should be")
 
+// errForeign: a response was written with a key that is not known here. It is as unknown
+// as any other, and nobody needs to wait for it.
+var errForeign = fmt.Errorf("%w: its key is not known", responses.ErrNotFound)
+
 // unreadable: what is in Redis is not what was written.
 func unreadable(err error) error { return &responses.UnavailableError{Kind: "failed", Err: err} }
 
@@ -118,6 +130,9 @@ func (s *Store) find(ctx context.Context, owner, responseID string) (*remote, er
 	r.box = newBox(s.options.Keys, r.id)
 	var fields *redis.SliceCmd
 	err := s.reads.ask(ctx, func(ctx context.Context, p redis.Pipeliner) { fields = s.getState(ctx, p, r.id) })
+	if err == nil {
+		err = answered(fields)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +142,7 @@ func (s *Store) find(ctx context.Context, owner, responseID string) (*remote, er
 	text, err := r.box.open("info", r.state.info)
 	if err != nil {
 		s.log.Warn("a shared response cannot be read", "response_id", responseID, "error", err)
-		return nil, responses.ErrNotFound // written with a key that is not known here
+		return nil, errForeign
 	}
 	if err := json.Unmarshal(text, &r.info); err != nil || r.info.Owner != owner || r.info.ResponseID != responseID {
 		return nil, responses.ErrNotFound
@@ -143,6 +158,9 @@ func (s *Store) lookUp(ctx context.Context, k responses.Key) (*remote, error) {
 		err := s.reads.ask(ctx, func(ctx context.Context, p redis.Pipeliner) {
 			value = p.Get(ctx, s.names.request(digest(k.Owner, k.RequestID)))
 		})
+		if err == nil {
+			err = answered(value)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -72,9 +72,13 @@ func (s *Store) bury(ctx context.Context, k responses.Key, reason string) error 
 	if err != nil {
 		return err
 	}
+	var set *redis.BoolCmd
 	err = s.claims.ask(ctx, func(ctx context.Context, p redis.Pipeliner) {
-		p.SetNX(ctx, s.names.request(id), "T"+string(sealed), responses.TombstoneTTL)
+		set = p.SetNX(ctx, s.names.request(id), "T"+string(sealed), responses.TombstoneTTL)
 	})
+	if err == nil {
+		err = answered(set)
+	}
 	if err != nil {
 		return err
 	}
@@ -93,12 +97,17 @@ func (s *Store) wish(ctx context.Context, r *remote, what byte, reason string) e
 		}
 		text += string(sealed)
 	}
-	return s.claims.ask(ctx, func(ctx context.Context, p redis.Pipeliner) {
+	left := &redis.Cmd{}
+	err := s.claims.ask(ctx, func(ctx context.Context, p redis.Pipeliner) {
 		if what == wishAbort {
-			p.HSetNX(ctx, s.names.hash(r.id), "a", sealed)
+			left = s.scripts.abort.EvalSha(ctx, p, []string{s.names.hash(r.id)}, sealed)
 		}
 		p.Publish(ctx, s.names.control(r.state.token), text)
 	})
+	if err == nil {
+		err = answered(left)
+	}
+	return err
 }
 
 // terminal waits for the last event.
@@ -193,6 +202,9 @@ func (r *remote) kept(ctx context.Context, last *llmdv1.StreamResponse) (*respon
 	}
 	var ttl *redis.DurationCmd
 	err = r.store.reads.ask(ctx, func(ctx context.Context, p redis.Pipeliner) { ttl = p.PTTL(ctx, r.store.names.hash(r.id)) })
+	if err == nil {
+		err = answered(ttl)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -225,10 +237,18 @@ type folded struct {
 	omitted bool // some of the content is not kept, or was lost
 }
 
+// from is where reading goes on. A snapshot that stands for what was read may follow.
+func (f *folded) from() string {
+	if f.omitted {
+		return checkpointAt(f.next - 1)
+	}
+	return entryFrom(f.next - 1)
+}
+
 func (r *remote) fold(ctx context.Context) (*folded, error) {
 	f := &folded{}
 	for {
-		a, err := r.store.read(ctx, r.id, f.next-1)
+		a, err := r.store.read(ctx, r.id, f.from())
 		if err != nil {
 			return nil, err
 		}
@@ -314,6 +334,7 @@ type trail struct {
 	watch    time.Time // when the owner was told last
 	failing  time.Time // since when Redis cannot be asked
 	missing  time.Time // since when it lacks the response
+	behind   bool      // events are gone: a snapshot must come
 	release  func()    // for a response of this process
 	endOnly  bool      // nothing counts but the terminal event
 }
@@ -331,7 +352,7 @@ func (t *trail) Next(ctx context.Context) ([]*llmdv1.StreamResponse, error) {
 	s := t.remote.store
 	for !t.ended {
 		t.tell(ctx)
-		a, err := s.read(ctx, t.remote.id, t.position)
+		a, err := s.read(ctx, t.remote.id, t.from())
 		if events, err := t.take(ctx, a, err); len(events) > 0 || err != nil {
 			return events, err
 		}
@@ -341,6 +362,14 @@ func (t *trail) Next(ctx context.Context) ([]*llmdv1.StreamResponse, error) {
 		}
 	}
 	return nil, io.EOF
+}
+
+// from is where reading goes on.
+func (t *trail) from() string {
+	if t.behind {
+		return checkpointAt(t.position)
+	}
+	return entryFrom(t.position)
 }
 
 // tell lets the owner know that somebody follows.
@@ -402,11 +431,11 @@ func (t *trail) see(e entry) ([]*llmdv1.StreamResponse, error) {
 	switch {
 	case t.endOnly:
 		events = events[len(events)-1:]
+	case !e.checkpoint && (t.behind || events[0].GetSequenceNumber() != t.position+1):
+		t.position, t.behind = number, true
+		return nil, nil
 	case !e.checkpoint:
-		if events[0].GetSequenceNumber() != t.position+1 {
-			return nil, responses.ErrGone
-		}
-	case number <= t.position:
+	case number <= t.position && !t.behind:
 		return nil, nil
 	case responses.Terminal(last) && number == t.position+1:
 		events = events[len(events)-1:]
@@ -419,13 +448,16 @@ func (t *trail) see(e entry) ([]*llmdv1.StreamResponse, error) {
 			events = []*llmdv1.StreamResponse{events[0], responses.Snapshot(responses.Pending(m), number-1), last}
 		}
 	}
-	t.position, t.ended = number, responses.Terminal(last)
+	t.position, t.behind, t.ended = number, false, responses.Terminal(last)
 	return events, nil
 }
 
 // nothing: there are no events behind the position. That may be the end.
 func (t *trail) nothing(ctx context.Context, st state) ([]*llmdv1.StreamResponse, error) {
 	r := t.remote
+	if t.behind {
+		return nil, responses.ErrGone
+	}
 	switch st.state {
 	case "f":
 		return nil, r.failure(st)
@@ -454,7 +486,7 @@ func (r *remote) failure(st state) error {
 // again is the terminal event for a caller that has seen it, or more than was kept of
 // a lost response.
 func (t *trail) again(ctx context.Context) ([]*llmdv1.StreamResponse, error) {
-	a, err := t.remote.store.read(ctx, t.remote.id, t.remote.state.next-2)
+	a, err := t.remote.store.read(ctx, t.remote.id, entryFrom(t.remote.state.next-2))
 	if err != nil {
 		return nil, err
 	}

@@ -18,12 +18,13 @@ const (
 
 // scripts check and write in one step. All keys of one response are in one slot of a
 // cluster.
-type scripts struct{ put, renew, lose, claim, keepID, release *redis.Script }
+type scripts struct{ put, renew, lose, abort, claim, keepID, release *redis.Script }
 
 func newScripts() scripts {
 	return scripts{
 		// KEYS hash, stream. ARGV token, first number, number behind the last, events,
-		// kind (b: batch, c: checkpoint, n: none), state, ttl in ms, info, extra.
+		// kind (b: batch, c: checkpoint, n: none), state, ttl in ms, info, extra, how many
+		// entries stay before a checkpoint.
 		// A batch that is there already is done: a reply may get lost. Redis may evict the
 		// stream and keep the hash.
 		put: redis.NewScript(`
@@ -44,8 +45,15 @@ if ARGV[5] == 'b' and n ~= ARGV[3] then
   redis.call('XADD', KEYS[2], ARGV[3] .. '-0', 'b', ARGV[4])
   redis.call('HSET', KEYS[1], 'n', ARGV[3])
 elseif ARGV[5] == 'c' then
-  redis.call('DEL', KEYS[2])
-  redis.call('XADD', KEYS[2], ARGV[3] .. '-0', 'c', ARGV[4])
+  local id = ARGV[3] .. '-1'
+  if ARGV[10] == '0' then
+    redis.call('DEL', KEYS[2])
+  elseif #redis.call('XRANGE', KEYS[2], id, id) == 0 then
+    redis.call('XTRIM', KEYS[2], 'MAXLEN', ARGV[10])
+  else
+    id = ''
+  end
+  if id ~= '' then redis.call('XADD', KEYS[2], id, 'c', ARGV[4]) end
   redis.call('HSET', KEYS[1], 'n', ARGV[3])
 end
 if ARGV[6] ~= 'r' then redis.call('HSET', KEYS[1], 's', ARGV[6]) end
@@ -72,6 +80,10 @@ redis.call('HSET', KEYS[1], 's', 'e', 'n', ARGV[3])
 redis.call('PEXPIRE', KEYS[1], ARGV[5])
 redis.call('PEXPIRE', KEYS[2], ARGV[5])
 return 1`),
+		// A wish to end a response that runs. KEYS hash. ARGV reason.
+		abort: redis.NewScript(`
+if redis.call('HGET', KEYS[1], 's') == 'r' then redis.call('HSETNX', KEYS[1], 'a', ARGV[1]) end
+return 1`),
 		// A request id. Its value is R and the response's id, or T and the reason of an
 		// early abort. KEYS id. ARGV value, ttl, value that may be replaced.
 		claim: redis.NewScript(`
@@ -95,7 +107,7 @@ return 0`),
 // load puts the scripts where they are run by their digest.
 func (s *scripts) load(ctx context.Context, client redis.UniversalClient) error {
 	each := func(ctx context.Context, c redis.Scripter) error {
-		for _, script := range []*redis.Script{s.put, s.renew, s.lose, s.claim, s.keepID, s.release} {
+		for _, script := range []*redis.Script{s.put, s.renew, s.lose, s.abort, s.claim, s.keepID, s.release} {
 			if err := script.Load(ctx, c).Err(); err != nil {
 				return err
 			}

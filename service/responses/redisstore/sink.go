@@ -43,8 +43,10 @@ type sink struct {
 	info              string // sealed
 	whole, bare       bool
 	next              int32
-	bytes, entries    int
-	batch             *batch // made, not known to be written
+	size              size
+	// older and newer are what had been written when the newest entries began.
+	older, newer size
+	batch        *batch // made, not known to be written
 
 	// opened: Redis has it. gone: Redis has lost it, as somebody else than the writer
 	// has seen.
@@ -65,6 +67,9 @@ type final struct {
 	at      time.Time
 }
 
+// size is what Redis has of a response.
+type size struct{ bytes, entries int }
+
 // batch is one write.
 type batch struct {
 	kind        string // b: events, c: checkpoint, n: none
@@ -74,6 +79,8 @@ type batch struct {
 	state       string
 	ttl         time.Duration
 	extra       string // sealed
+	// stay are the newest entries, which a checkpoint leaves before it.
+	stay size
 }
 
 func (s *Store) newSink(c *responses.Claim) *sink {
@@ -162,8 +169,8 @@ func (k *sink) prepare() (b *batch, more bool) {
 	switch {
 	case end != nil && end.record == nil:
 		b = k.failed(end)
-	case !k.whole || k.bytes > k.store.options.MaxResponseBytes || k.entries > maxEntries:
-		b = k.checkpoint()
+	case !k.whole || k.size.bytes > k.store.options.MaxResponseBytes || k.size.entries > maxEntries:
+		b, more = k.checkpoint()
 	default:
 		var events []*llmdv1.StreamResponse
 		if events, more = k.feed.Take(batchBytes); len(events) > 0 {
@@ -198,21 +205,50 @@ func (k *sink) seal(kind string, events []*llmdv1.StreamResponse) *batch {
 func place(kind string, next int32) string { return kind + strconv.Itoa(int(next)) }
 
 // checkpoint takes the place of all events until now. One that is too large has no
-// content: the response can then be followed from there on only.
-func (k *sink) checkpoint() *batch {
-	started, stand := k.feed.Skip()
+// content: the response can then be followed from there on only. So that those lose
+// nothing who follow it just now, it stands for what is written, and the newest of that
+// stays.
+func (k *sink) checkpoint() (b *batch, more bool) {
+	started, stand := k.feed.Stand()
 	if stand == nil {
 		k.whole = true // nothing was published yet
-		return nil
+		return nil, false
 	}
-	if m := stand.GetSnapshot(); m != nil && (k.bare || proto.Size(stand) > k.store.options.MaxResponseBytes/2) {
-		bare := proto.CloneOf(m)
-		bare.Message.Content, bare.ContentOmitted = nil, true
-		stand = &llmdv1.StreamResponse{SequenceNumber: stand.GetSequenceNumber(), Event: &llmdv1.StreamResponse_Snapshot{Snapshot: bare}}
-	}
-	b := k.seal("c", []*llmdv1.StreamResponse{started, stand})
 	k.store.count.checkpoints.Add(1)
-	return b
+	most := k.store.options.MaxResponseBytes
+	m, omitted := responses.Final(stand)
+	if s := stand.GetSnapshot(); s != nil {
+		m, omitted = s.GetMessage(), s.GetContentOmitted() || proto.Size(stand) > most/2
+	}
+	switch {
+	case k.whole && omitted && !k.bare:
+		b = k.seal("c", []*llmdv1.StreamResponse{started, bare(m, k.next-1)})
+		b.stay = k.newest(most / 2)
+		return b, true
+	case stand.GetSnapshot() != nil && (omitted || k.bare):
+		stand = bare(m, stand.GetSequenceNumber())
+	}
+	k.feed.Skip(stand.GetSequenceNumber())
+	return k.seal("c", []*llmdv1.StreamResponse{started, stand}), false
+}
+
+// newest are the newest entries, if they have at most so many bytes.
+func (k *sink) newest(most int) (s size) {
+	for _, from := range []size{k.older, k.newer} {
+		if s = (size{k.size.bytes - from.bytes, k.size.entries - from.entries}); s.bytes <= most {
+			return s
+		}
+	}
+	return size{}
+}
+
+// bare is a snapshot without content.
+func bare(m *llmdv1.AssistantMessage, number int32) *llmdv1.StreamResponse {
+	m = responses.Pending(m)
+	m.Content = nil
+	s := responses.Snapshot(m, number)
+	s.GetSnapshot().ContentOmitted = true
+	return s
 }
 
 // finish makes a batch the last one.
@@ -242,14 +278,18 @@ func (k *sink) written(b *batch) {
 	k.batch = nil
 	k.opened.Store(true)
 	if b.kind == "c" {
-		k.bytes, k.entries, k.whole = 0, 0, true
+		k.size, k.older, k.newer, k.whole = b.stay, size{}, size{}, true
+	}
+	if b.kind != "n" {
 		k.next = b.next
 	}
-	if b.kind == "b" {
-		k.next = b.next
+	k.size.bytes += len(b.text) + len(b.extra)
+	k.size.entries++
+	// What is between older and now is at least an eighth of what may be, and little more
+	// than a quarter.
+	if o := &k.store.options; k.size.bytes-k.newer.bytes > o.MaxResponseBytes/8 || k.size.entries-k.newer.entries > maxEntries/8 {
+		k.older, k.newer = k.newer, k.size
 	}
-	k.bytes += len(b.text) + len(b.extra)
-	k.entries++
 }
 
 // lost: what Redis has is not what was written. A checkpoint will mend it.

@@ -191,7 +191,7 @@ func (s *Store) Claim(ctx context.Context, c *responses.Claim) (responses.Claime
 	}
 	release, err := s.alone(ctx, digest(c.Owner, c.RequestID))
 	if err != nil {
-		return responses.Claimed{}, err
+		return s.claimHere(ctx, c, err)
 	}
 	defer release()
 	if here, err := s.local.Known(ctx, responses.Key{Owner: c.Owner, RequestID: c.RequestID}); err == nil && here.Live != nil {
@@ -213,6 +213,15 @@ func (s *Store) Claim(ctx context.Context, c *responses.Claim) (responses.Claime
 	}
 	s.touch(k)
 	return out, err
+}
+
+// claimHere registers a response that nobody asked Redis for: its caller has left.
+func (s *Store) claimHere(ctx context.Context, c *responses.Claim, why error) (responses.Claimed, error) {
+	out, _ := s.local.Claim(ctx, c)
+	if out.Known == nil {
+		s.touch(s.newSink(c))
+	}
+	return out, why
 }
 
 // alone makes sure that this process asks once at a time for a request id: who
@@ -265,6 +274,10 @@ func (s *Store) claimID(ctx context.Context, k *sink) (known *responses.Known, e
 		if err == nil {
 			return &responses.Known{ResponseID: id, Hash: known.info.Hash}, nil, nil
 		}
+		if errors.Is(err, errForeign) {
+			replace = v
+			continue
+		}
 		if !errors.Is(err, responses.ErrNotFound) {
 			return nil, nil, err
 		}
@@ -287,6 +300,9 @@ func (s *Store) claimID(ctx context.Context, k *sink) (known *responses.Known, e
 func (s *Store) alive(ctx context.Context, token string) (bool, error) {
 	var exists *redis.IntCmd
 	err := s.reads.ask(ctx, func(ctx context.Context, p redis.Pipeliner) { exists = p.Exists(ctx, s.names.lease(token)) })
+	if err == nil {
+		err = answered(exists)
+	}
 	return err == nil && exists.Val() == 1, err
 }
 
@@ -299,6 +315,9 @@ func (s *Store) tryClaim(ctx context.Context, k *sink, replace string) (string, 
 	err := s.claims.ask(ctx, func(ctx context.Context, p redis.Pipeliner) {
 		claim = s.scripts.claim.EvalSha(ctx, p, []string{s.names.request(k.requestDigest)}, s.mark(k.responseID), s.ttl().Milliseconds(), replace)
 	})
+	if err == nil {
+		err = answered(claim)
+	}
 	if err != nil {
 		return "", err
 	}
@@ -319,22 +338,50 @@ func (s *Store) run(ctx context.Context, h *health, fill func(context.Context, r
 	for again := true; ; again = false {
 		cmds, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error { fill(ctx, p); return nil })
 		if again && lacksScripts(cmds) {
-			if err := s.scripts.load(ctx, s.client); err != nil {
-				s.count.failures.Add(1)
-				return h.note(err)
-			}
+			// Some nodes of a cluster may be away, and others have them now: what is asked
+			// again tells.
+			_ = s.scripts.load(ctx, s.client)
 			continue
 		}
 		if err = firstFailure(cmds, err); err != nil {
 			s.count.failures.Add(1)
+			if cluster, ok := s.client.(*redis.ClusterClient); ok {
+				cluster.ReloadState(ctx) // by itself it would ask a dead master for a minute
+			}
 		}
 		return h.note(err)
 	}
 }
 
-// about: the error is about one key, and says nothing of Redis.
+// about: the error is about one key, and says nothing of Redis. One that begins with ERR
+// is only where a script met it: else it is about the connection.
 func about(err error) bool {
-	return errors.Is(err, redis.Nil) || strings.HasPrefix(err.Error(), "ERR ") || strings.HasPrefix(err.Error(), "WRONGTYPE ")
+	text := said(err)
+	return errors.Is(err, redis.Nil) || strings.HasPrefix(text, "WRONGTYPE ") || strings.HasPrefix(text, "ERR ") && strings.Contains(text, "user_script")
+}
+
+// said is the text of an error as Redis means it. Redis 6 puts the error of a command
+// of a script into words of its own:
+//
+//	ERR Error running script (call to f_2d): @user_script:1: @user_script: 1: -OOM command not allowed
+func said(err error) string {
+	text := err.Error()
+	if strings.HasPrefix(text, "ERR Error running script") {
+		if _, inner, ok := strings.Cut(text, ": -"); ok && !strings.HasPrefix(inner, "ERR ") {
+			return inner
+		}
+	}
+	return text
+}
+
+// answered is the first error of commands whose round trip went well, as a store's.
+func answered(cmds ...redis.Cmder) error {
+	for _, c := range cmds {
+		if err := c.Err(); err != nil && !errors.Is(err, redis.Nil) {
+			return unreadable(err)
+		}
+	}
+	return nil
 }
 
 // firstFailure is the first error that is not an answer.

@@ -129,7 +129,7 @@ func (s *Store) add(ctx context.Context, p redis.Pipeliner, w *write) {
 		info = k.info
 	}
 	w.cmd = s.scripts.put.EvalSha(ctx, p, s.names.both(k.id),
-		s.token, b.first, b.next, b.text, b.kind, b.state, b.ttl.Milliseconds(), info, b.extra)
+		s.token, b.first, b.next, b.text, b.kind, b.state, b.ttl.Milliseconds(), info, b.extra, b.stay.entries)
 	if k.requestID == "" {
 		return
 	}
@@ -156,19 +156,19 @@ func (s *Store) settle(w *write) {
 	case code == fenced:
 		s.count.fenced.Add(1)
 		s.log.Warn("another process has ended a response of this one", "response_id", k.responseID)
-		s.addStored(-k.bytes)
+		s.addStored(-k.size.bytes)
 		s.drop(k)
 		return
 	}
-	before := k.bytes
+	before := k.size.bytes
 	k.written(b)
-	s.addStored(k.bytes - before)
+	s.addStored(k.size.bytes - before)
 	s.count.entries.Add(1)
 	s.count.events.Add(int64(b.events))
 	s.count.bytes.Add(int64(len(b.text)))
 	if b.state != "r" {
 		s.mu.Lock()
-		s.ended = append(s.ended, ending{id: k.id, request: k.requestDigest, bytes: k.bytes, expires: time.Now().Add(b.ttl)})
+		s.ended = append(s.ended, ending{id: k.id, request: k.requestDigest, bytes: k.size.bytes, expires: time.Now().Add(b.ttl)})
 		s.mu.Unlock()
 		s.drop(k)
 		return
@@ -207,7 +207,7 @@ func (s *Store) toForget() (out []ending) {
 		return out
 	}
 	for _, k := range s.sinks {
-		if !k.bare && k.bytes > s.options.MaxBytes/len(s.sinks) {
+		if !k.bare && k.size.bytes > s.options.MaxBytes/len(s.sinks) {
 			k.bare, k.whole = true, false
 			s.count.forgotten.Add(1)
 		}
@@ -240,11 +240,13 @@ func (s *Store) makeRoom() {
 		switch {
 		case end != nil && (time.Since(end.at) > responses.TTL || total > s.options.MaxBufferBytes):
 			s.count.dropped.Add(1)
-			s.addStored(-k.bytes)
+			s.addStored(-k.size.bytes)
 			s.drop(k)
 			continue
 		case n > s.options.BufferBytes || n > 0 && total+n > s.options.MaxBufferBytes:
-			k.feed.Skip()
+			if _, stand := k.feed.Stand(); stand != nil {
+				k.feed.Skip(stand.GetSequenceNumber())
+			}
 			k.batch, k.whole = nil, false
 			s.count.dropped.Add(1)
 			n = k.waiting()

@@ -229,19 +229,22 @@ func (f *feed) Waiting() (n int) {
 	return n
 }
 
-func (f *feed) Skip() (started, stand *llmdv1.StreamResponse) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+func (f *feed) Stand() (started, stand *llmdv1.StreamResponse) {
 	events := f.live.Events()
 	if len(events) == 0 {
 		return nil, nil
 	}
-	f.next = len(events)
 	last := events[len(events)-1]
 	if responses.Terminal(last) {
 		return events[0], last
 	}
 	return events[0], responses.Snapshot(messageOf(f.live.ID, events), last.GetSequenceNumber())
+}
+
+func (f *feed) Skip(number int32) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.next = max(f.next, int(number)+1)
 }
 
 func (*feed) Close() {}

@@ -35,7 +35,7 @@ func Run(t *testing.T, open Open) {
 
 func limited(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -52,7 +52,7 @@ func begin(t *testing.T, s responses.Store, owner, id, request string) *Live {
 // eventually waits for what takes a moment to be seen elsewhere.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if ok() {
 			return
 		}
@@ -333,7 +333,7 @@ func waiting(t *testing.T, here, there responses.Store) {
 		t.Errorf("%v after %v, %v", m, d, err)
 	}
 	go func() { time.Sleep(50 * time.Millisecond); l.Say("x"); l.End() }()
-	m, err = there.Message(limited(t), byID("me", "a.1"), 20*time.Second)
+	m, err = there.Message(limited(t), byID("me", "a.1"), time.Minute)
 	if err != nil || m.Message.GetStopReason() != llmdv1.StopReason_STOP_REASON_STOP {
 		t.Errorf("%v, %v", m, err)
 	}
@@ -380,7 +380,7 @@ func many(t *testing.T, here, there responses.Store) {
 			}
 			l.End()
 			k := byID("me", id)
-			for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+			for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 				if _, err := there.Known(limited(t), k); err == nil || time.Now().After(end) {
 					break
 				}
