@@ -141,7 +141,7 @@ func TestCallInterrupted(t *testing.T) {
 		if got != exitInterrupted {
 			t.Errorf("exit code %d, want %d", got, exitInterrupted)
 		}
-	case <-time.After(2 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("it goes on")
 	}
 	if strings.Contains(c.out.String(), "word2000") || !strings.HasSuffix(c.out.String(), "\n") {
@@ -156,7 +156,7 @@ func TestCallInterruptedAtOnce(t *testing.T) {
 	interrupt()
 	c := newCommand(ctx, "")
 	began := time.Now()
-	if code := c.run("call", "faux/slow", "Go on"); code != exitInterrupted || time.Since(began) > abortPatience+2*time.Second {
+	if code := c.run("call", "faux/slow", "Go on"); code != exitInterrupted || time.Since(began) > abortPatience+time.Minute {
 		t.Errorf("exit code %d after %s\n%s", code, time.Since(began), c.err.String())
 	}
 }

@@ -17,7 +17,7 @@ func TestDemo(t *testing.T) {
 	if code != exitOK || errs != "" {
 		t.Fatalf("exit code %d\n%s\n%s", code, out, errs)
 	}
-	if took := time.Since(began); took > 10*time.Second {
+	if took := time.Since(began); took > time.Minute {
 		t.Errorf("it took %s", took)
 	}
 	if strings.ContainsAny(out, "\x1b\r") {

@@ -36,7 +36,7 @@ func (o *output) String() string {
 // waitFor waits until the output holds a text.
 func (o *output) waitFor(t testing.TB, text string) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(o.String(), text); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(o.String(), text); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited in vain for %q in:\n%s", text, o)
 		}

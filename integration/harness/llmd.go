@@ -183,7 +183,7 @@ func (l *LLMD) close(t testing.TB) {
 		if err != nil {
 			t.Errorf("serve: %v", err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("the server does not stop")
 	}
 	for _, word := range []string{Secret, Canary, "panic"} {

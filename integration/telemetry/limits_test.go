@@ -16,7 +16,7 @@ import (
 // TestLimitsInMetrics: limits that are met are counted, and those in use are seen.
 func TestLimitsInMetrics(t *testing.T) {
 	l := start(t, listen+adminPages+"  max_receive_bytes: 64 KiB\n  limits: {concurrent_calls: 2, request_bytes: 1 MiB, per_caller: {concurrent_calls: 1, requests_per_second: 1000}}\n")
-	ctx := harness.Limited(t, 30*time.Second)
+	ctx := harness.Limited(t, time.Minute)
 	running, err := l.Stream(ctx, &llmdv1.StreamRequest{RequestId: "slow", Generation: harness.Ask("faux/slow", "Hello.")})
 	if err == nil {
 		_, err = running.Recv() // it is let in
@@ -50,7 +50,7 @@ func TestLimitsInMetrics(t *testing.T) {
 	if _, err := l.Complete(ctx, &llmdv1.CompleteRequest{Generation: large}, grpc.WaitForReady(true)); status.Code(err) != codes.ResourceExhausted {
 		t.Errorf("a request over the limit: %v", err)
 	}
-	for end := time.Now().Add(10 * time.Second); !strings.Contains(metrics(), "receive_bytes\"} 1\n") && time.Now().Before(end); {
+	for end := time.Now().Add(time.Minute); !strings.Contains(metrics(), "receive_bytes\"} 1\n") && time.Now().Before(end); {
 		time.Sleep(20 * time.Millisecond)
 	}
 	want(metrics(), `llmd_limit_hits_total{llmd_limit="caller_concurrent_calls"} 1`, `llmd_limit_hits_total{llmd_limit="receive_bytes"} 1`,

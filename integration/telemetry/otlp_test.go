@@ -65,7 +65,7 @@ func providers(base, more string) string {
 // methods that there are not.
 func drive(t *testing.T, l *lab) {
 	t.Helper()
-	ctx := metadata.AppendToOutgoingContext(harness.Limited(t, 20*time.Second), "traceparent", traceparent)
+	ctx := metadata.AppendToOutgoingContext(harness.Limited(t, time.Minute), "traceparent", traceparent)
 	g := harness.Ask("lab/m1", "Count to three.")
 	temperature := 0.5
 	g.Config = &llmdv1.GenerationConfig{Temperature: &temperature}
@@ -74,7 +74,7 @@ func drive(t *testing.T, l *lab) {
 	}
 	again := harness.Ask("lab/busy", "Count to three.")
 	again.FallbackModels = []string{"lab/m1"}
-	if err := l.ask(harness.Limited(t, 20*time.Second), again); err != nil {
+	if err := l.ask(harness.Limited(t, time.Minute), again); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.ask(ctx, harness.Ask("lab/busy", "Count to three.")); harness.ReasonOf(err) != "PROVIDER_OVERLOADED" {
@@ -107,7 +107,7 @@ func TestExport(t *testing.T) {
 		"  - {id: quiet, api: openai-completions, base_url: '"+other+"/v1', api_key: none, allow_unlisted_models: true}\n",
 		"OTEL_EXPORTER_OTLP_ENDPOINT", c.URL, "OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=test")
 	drive(t, l)
-	if err := l.ask(metadata.AppendToOutgoingContext(harness.Limited(t, 20*time.Second), "traceparent", traceparent), harness.Ask("quiet/x", "Hello.")); err != nil {
+	if err := l.ask(metadata.AppendToOutgoingContext(harness.Limited(t, time.Minute), "traceparent", traceparent), harness.Ask("quiet/x", "Hello.")); err != nil {
 		t.Error(err)
 	}
 	l.stop(t)

@@ -6,12 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -94,7 +94,7 @@ func TestScrape(t *testing.T) {
 	l := start(t, listen+adminPages+providers(host(t, nil), ""))
 	drive(t, l)
 	base := run(t, prometheus, strings.TrimPrefix(l.admin, "http://"))
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(2 * time.Minute)
 	for _, q := range []struct{ query, want string }{
 		{`up{job="llmd"}`, "1"},
 		{`sum(llmd_responses_total{llmd_stop_reason="stop"})`, "3"},
@@ -124,15 +124,9 @@ func run(t *testing.T, program, target string) string {
 	if err := os.WriteFile(cfg, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	free, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := free.Addr().String()
-	_ = free.Close()
 	var log harness.LogBuffer
 	ctx, stop := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, program, "--config.file="+cfg, "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+address, "--log.level=warn")
+	cmd := exec.CommandContext(ctx, program, "--config.file="+cfg, "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address=127.0.0.1:0")
 	cmd.Stdout, cmd.Stderr = &log, &log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -144,7 +138,14 @@ func run(t *testing.T, program, target string) string {
 			t.Logf("prometheus said:\n%s", log.String())
 		}
 	})
-	return "http://" + address
+	listening := regexp.MustCompile(`msg="Listening on" address=(\S+)`)
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if m := listening.FindStringSubmatch(log.String()); m != nil {
+			return "http://" + m[1]
+		}
+	}
+	t.Fatal("prometheus does not listen")
+	return ""
 }
 
 // ask asks Prometheus for one value; empty = it has none yet.
@@ -179,7 +180,7 @@ func TestCallersAsLabels(t *testing.T) {
 	const token = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b" // of "secret"
 	for _, wanted := range []bool{false, true} {
 		l := start(t, listen+adminPages+"  auth: {tokens: [{name: alice, sha256: "+token+"}]}\n  telemetry: {callers: "+fmt.Sprint(wanted)+"}\n")
-		ctx := metadata.AppendToOutgoingContext(harness.Limited(t, 20*time.Second), "authorization", "Bearer secret")
+		ctx := metadata.AppendToOutgoingContext(harness.Limited(t, time.Minute), "authorization", "Bearer secret")
 		if err := l.ask(ctx, harness.Ask("faux/echo", "Hello.")); err != nil {
 			t.Fatal(err)
 		}

@@ -54,7 +54,7 @@ func TestDrain(t *testing.T) {
 			if got.err != nil || got.last().GetDone() == nil || !asked {
 				t.Errorf("%v, %v", got.err, got.last())
 			}
-			if !l.ended(20 * time.Second) {
+			if !l.ended(time.Minute) {
 				t.Error("the server goes on")
 			}
 		})
@@ -78,7 +78,7 @@ func TestDrainAborts(t *testing.T) {
 			if a := got.last().GetAborted(); a.GetCause() != llmdv1.AbortCause_ABORT_CAUSE_SHUTDOWN || len(a.GetMessage().GetContent()) != 1 {
 				t.Errorf("the last event is %v", got.last())
 			}
-			if !l.ended(20 * time.Second) {
+			if !l.ended(time.Minute) {
 				t.Error("the server goes on")
 			}
 		})
@@ -102,7 +102,7 @@ func TestStopNow(t *testing.T) {
 			if got.err == nil && got.last().GetAborted() == nil {
 				t.Errorf("it ended well: %v", got.last())
 			}
-			if !l.ended(20 * time.Second) {
+			if !l.ended(time.Minute) {
 				t.Error("the server goes on")
 			}
 		})
@@ -111,6 +111,18 @@ func TestStopNow(t *testing.T) {
 
 // Connections that browsers open in advance hold nobody up.
 func TestDrainUnused(t *testing.T) {
+	took := time.Duration(0)
+	for range 3 { // a busy machine may be slow once
+		if took = drainUnused(t); took < 4*time.Second { // net/http would wait for 5
+			return
+		}
+	}
+	t.Errorf("it took %v", took)
+}
+
+// drainUnused is how long a server takes to end that has such connections.
+func drainUnused(t *testing.T) time.Duration {
+	t.Helper()
 	l := start(t, "  drain_timeout: 40s\n")
 	for range 3 {
 		c, err := net.Dial("tcp", l.tcp)
@@ -124,7 +136,8 @@ func TestDrainUnused(t *testing.T) {
 	}
 	began := time.Now()
 	l.stop()
-	if !l.ended(20*time.Second) || time.Since(began) > 4*time.Second { // net/http would wait for 5
-		t.Errorf("it took %v", time.Since(began))
+	if !l.ended(time.Minute) {
+		t.Error("the server goes on")
 	}
+	return time.Since(began)
 }

@@ -97,7 +97,7 @@ func serve(t *testing.T, app *App) {
 
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !holds(); time.Sleep(pollInTests / 2) {
+	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(pollInTests / 2) {
 		if time.Now().After(end) {
 			t.Fatalf("%s does not happen", what)
 		}
