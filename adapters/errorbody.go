@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/llmd-dev/llmd/adapters/jsonwire"
 )
 
 const (
@@ -42,6 +45,18 @@ func ErrorFromBody(f ErrorFacts, body []byte) *UpstreamError {
 		e.LimitTokens, e.RequestedTokens = cmp.Or(e.LimitTokens, r.limit), cmp.Or(e.RequestedTokens, r.used)
 	}
 	return e
+}
+
+// SaysError says whether a document that is nothing else is an error, in one of the
+// shapes that [ErrorFromBody] knows.
+func SaysError(body []byte) bool {
+	var n errorNode
+	if json.Unmarshal(body, &n) != nil {
+		return false
+	}
+	return slices.ContainsFunc([]json.RawMessage{
+		n.Error, n.Errors, n.Err, n.Fault, n.FaultString, n.Message, n.Msg, n.ErrorMessage, n.ErrorMsg, n.Detail, n.Title,
+	}, jsonwire.Says)
 }
 
 // firstEvent unwraps an error that came as a server-sent event.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/llmd-dev/llmd/adapters/frame"
 	"github.com/llmd-dev/llmd/adapters/jsonstream"
@@ -44,6 +45,20 @@ func WholeObject(text string) json.RawMessage {
 		return json.RawMessage(text)
 	}
 	return json.RawMessage(jsonstream.Repair([]byte(text)).JSON)
+}
+
+// InnerObject is the object in a JSON string that holds the text of one, as hosts send
+// that encode arguments twice. Any other text stays as it is.
+func InnerObject(text string) string {
+	in := strings.TrimSpace(text)
+	if !strings.HasPrefix(in, `"`) || !json.Valid([]byte(in)) {
+		return text
+	}
+	var inner jsonwire.Text
+	if inner.UnmarshalJSON([]byte(in)) != nil || jsonstream.Object([]byte(jsonwire.Clean(string(inner)))) != nil {
+		return text
+	}
+	return string(inner)
 }
 
 // FrameError means that a frame could not be read. Its text does not quote it.

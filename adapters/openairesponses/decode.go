@@ -50,7 +50,7 @@ func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
 	if e.Type == "" && e.Object != "response" {
 		e.Type = f.Event
 	}
-	if e.Type == "error" || f.Event == "error" || e.Type == "" && e.Object != "response" && filled(e.Error) {
+	if e.saysError(f) {
 		return adapters.ErrorFromBody(d.facts, f.Data)
 	}
 	if e.Type == "" && e.Object == "response" {
@@ -62,6 +62,19 @@ func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
 		return d.end(&e, sink)
 	}
 	return d.event(&e, sink)
+}
+
+// saysError finds an error in the shapes of the hosts: an event of that type or name, and
+// a document that is no event and no response.
+func (e *event) saysError(f frame.Frame) bool {
+	switch {
+	case e.Type == "error", e.Type == "response.error", f.Event == "error", e.Object == "error":
+		return true
+	case strings.HasPrefix(e.Type, "response."), e.Object == "response", e.Response != nil:
+		return false
+	}
+	unnamed := f.Event == "" && (e.Type == "" || strings.HasSuffix(strings.ToLower(e.Type), "error"))
+	return filled(e.Error) || unnamed && adapters.SaysError(f.Data)
 }
 
 // event dispatches. Events of other types repeat what these say, or tell of the
@@ -88,6 +101,10 @@ func (d *decoder) event(e *event, sink *adapters.Sink) error {
 	case "response.refusal.done":
 		d.refusal(e)
 		d.wholeText(e, e.Refusal, sink)
+	case "response.content_part.done":
+		d.wholePart(e, sink)
+	case "response.reasoning_summary_part.done":
+		d.wholeThought(e, piece{fromSummary, e.SummaryIndex}, e.Part.Text, sink)
 	case "response.reasoning_summary_text.delta":
 		d.think(e, piece{fromSummary, e.SummaryIndex}, e.Delta, sink)
 	case "response.reasoning_summary_text.done":

@@ -46,6 +46,8 @@ func TestDecodeEnds(t *testing.T) {
 		"incomplete for nothing":   {`{"type":"response.incomplete","response":{"status":"incomplete","incomplete_details":null}}`, llmdv1.StopReason_STOP_REASON_ERROR, "incomplete", adapters.ReasonProviderError, "incomplete"},
 		"failed":                   {`{"type":"response.failed","response":{"status":"failed","error":{"code":"server_error","message":"Sorry."}}}`, llmdv1.StopReason_STOP_REASON_ERROR, "failed", adapters.ReasonProviderError, "Sorry."},
 		"failed for a rate":        {`{"type":"response.failed","response":{"status":"failed","error":{"code":"rate_limit_exceeded","message":"Slower."}}}`, llmdv1.StopReason_STOP_REASON_ERROR, "failed", adapters.ReasonRateLimited, "Slower."},
+		"failed for a filter":      {`{"type":"response.failed","response":{"status":"failed","incomplete_details":{"reason":"content_filter"}}}`, llmdv1.StopReason_STOP_REASON_ERROR, "failed.content_filter", adapters.ReasonContentFiltered, "content filter"},
+		"limit, status completed":  {`{"type":"response.incomplete","response":{"status":"completed","incomplete_details":{"reason":"max_output_tokens"}}}`, llmdv1.StopReason_STOP_REASON_LENGTH, "incomplete.max_output_tokens", "", ""},
 		"failed for nothing":       {`{"type":"response.failed","response":{"status":"failed","error":null}}`, llmdv1.StopReason_STOP_REASON_ERROR, "failed", adapters.ReasonProviderError, "without a reason"},
 		"cancelled":                {`{"type":"response.cancelled","response":{"status":"cancelled"}}`, llmdv1.StopReason_STOP_REASON_ERROR, "cancelled", adapters.ReasonProviderError, "cancelled"},
 		"unknown status":           {`{"type":"response.completed","response":{"status":"paused"}}`, llmdv1.StopReason_STOP_REASON_ERROR, "paused", adapters.ReasonProviderError, "not known"},
@@ -76,6 +78,10 @@ func TestDecodeErrors(t *testing.T) {
 		"nested":           {[]string{created, `{"type":"error","error":{"type":"insufficient_quota","code":"insufficient_quota","message":"No money."}}`}, adapters.ReasonQuotaExhausted, "No money."},
 		"flat":             {[]string{created, `{"type":"error","code":"rate_limit_exceeded","message":"Slower.","param":null}`}, adapters.ReasonRateLimited, "Slower."},
 		"without a type":   {[]string{created, `{"error":{"message":"Overloaded","code":"server_overloaded"}}`}, adapters.ReasonOverloaded, "Overloaded"},
+		"of a type":        {[]string{created, `{"type":"response.error","error":{"code":"rate_limit_exceeded","message":"Slower."}}`}, adapters.ReasonRateLimited, "Slower."},
+		"vLLM":             {[]string{`{"object":"error","message":"too long","type":"BadRequestError","code":400}`}, adapters.ReasonRejectedRequest, "too long"},
+		"a detail":         {[]string{`{"detail":"Unauthorized"}`}, adapters.ReasonProviderError, "Unauthorized"},
+		"a message":        {[]string{`{"code":"Arrearage","message":"Pay."}`}, adapters.ReasonQuotaExhausted, "Pay."},
 		"failed at once":   {[]string{`{"type":"response.failed","response":{"status":"failed","error":{"code":"rate_limit_exceeded","message":"Slower."}}}`}, adapters.ReasonRateLimited, "Slower."},
 		"context overflow": {[]string{created, `{"type":"error","error":{"code":"context_length_exceeded","message":"Your input exceeds the context window of this model."}}`}, adapters.ReasonContextLengthExceeded, "context window"},
 	} {
@@ -92,6 +98,9 @@ func TestDecodeErrors(t *testing.T) {
 	_, err = decode("event: response.completed\ndata: {\"type\":\"response.completed\",\"respo\n\n")
 	if fe := (*adapters.FrameError)(nil); !errors.As(err, &fe) || strings.Contains(err.Error(), "respo\"") {
 		t.Errorf("a broken frame: %v", err)
+	}
+	if _, err = decode(stream(`{"type":"host.note","message":"queued"}`, created, completed)); err != nil {
+		t.Errorf("a host's own type: %v", err)
 	}
 	if _, err = decode("event: host.note\ndata: {not json}\n\n" + stream(created, completed)); err != nil {
 		t.Errorf("a host's own event: %v", err)
@@ -123,6 +132,19 @@ func TestLastWord(t *testing.T) {
 				`{"type":"response.output_text.delta","output_index":0,"delta":"late"}`,
 			}, "Hey",
 		},
+		"of a part that nothing follows": {
+			[]string{
+				`{"type":"response.output_text.delta","output_index":0,"item_id":"msg_1","delta":"Hex"}`,
+				`{"type":"response.output_text.done","output_index":0,"item_id":"msg_1","text":"Hey"}`,
+			}, "Hey",
+		},
+		"of arguments in quotes": {
+			[]string{
+				`{"type":"response.output_item.added","output_index":0,"item":{"id":"fc_1","type":"function_call","call_id":"c1","name":"f","arguments":""}}`,
+				`{"type":"response.function_call_arguments.delta","output_index":0,"item_id":"fc_1","delta":"\"{\\\"a\\\":1}\""}`,
+				`{"type":"response.output_item.done","output_index":0,"item":{"id":"fc_1","type":"function_call","call_id":"c1","name":"f","arguments":"\"{\\\"a\\\":1}\""}}`,
+			}, `{"a":1}`,
+		},
 		"of reasoning": {
 			[]string{
 				`{"type":"response.reasoning_text.delta","output_index":0,"item_id":"rs_1","delta":"Raw."}`,
@@ -131,7 +153,7 @@ func TestLastWord(t *testing.T) {
 		},
 	} {
 		a, err := decode(stream(append(append([]string{created}, c.events...), completed)...))
-		if err != nil || len(a.Blocks) != 1 || a.Blocks[0].Text != c.want || !a.Blocks[0].Ended {
+		if err != nil || len(a.Blocks) != 1 || a.Blocks[0].Text != c.want || !a.Blocks[0].Ended && name != "of a part that nothing follows" {
 			t.Errorf("%s: %v, %+v", name, err, a.Blocks)
 		}
 	}
@@ -146,6 +168,10 @@ func TestDecodeUsage(t *testing.T) {
 		`{"input_tokens":5,"input_tokens_details":{"cached_tokens":9},"output_tokens":1,"output_tokens_details":null}`: {
 			CacheReadTokens: 9, OutputTokens: 1, TotalTokens: 10,
 		},
+		`{"input_tokens":"5","output_tokens":"1","input_tokens_details":{"cached_tokens":"2"}}`: {
+			InputTokens: 3, CacheReadTokens: 2, OutputTokens: 1, TotalTokens: 6,
+		},
+		`{}`: nil,
 		`{"input_tokens":1,"output_tokens":2,"cost":1.13e-05}`: {
 			InputTokens: 1, OutputTokens: 2, TotalTokens: 3, Cost: &llmdv1.Cost{TotalPicoUsd: 11_300_000, FromProvider: true},
 		},

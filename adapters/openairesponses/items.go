@@ -28,9 +28,10 @@ const between = "\n\n"
 
 // slot is one item while it comes in.
 type slot struct {
-	key  int    // the block's
-	kind string // the item's type
-	id   string // the item's, as it was last said
+	key    int    // the block's
+	kind   string // the item's type
+	id     string // the item's, as it was last said
+	number int    // its output_index; -1 = it came without
 	// told: a call was announced; streamed: deltas came.
 	told, streamed bool
 	// piece is where the last delta of reasoning belongs.
@@ -40,7 +41,9 @@ type slot struct {
 	// held are arguments that came whole with the call's beginning. Some hosts
 	// send them again as deltas, or "{}" in their place.
 	held string
-	done bool
+	// whole is the text of a message of one part, as the end of that part said it.
+	whole string
+	done  bool
 	// readable: the reasoning that came can be given back without the provider's
 	// memory.
 	readable bool
@@ -68,11 +71,16 @@ func (t *items) key() int {
 	return t.keys - 1
 }
 
-// find is the item that an event is about; nil = none that is known.
+// find is the item that an event is about; nil = none that is known. An id that is known
+// counts where one number stands for several items.
 func (t *items) find(e *event) *slot {
 	switch {
 	case e.OutputIndex != nil:
-		return t.byIndex[*e.OutputIndex]
+		s := t.byIndex[*e.OutputIndex]
+		if named := t.byID[e.ItemID]; s != nil && e.ItemID != "" && s.id != e.ItemID && named != nil && named.number == *e.OutputIndex {
+			return named
+		}
+		return s
 	case e.ItemID != "":
 		return t.byID[e.ItemID]
 	}
@@ -93,9 +101,10 @@ func (t *items) slot(e *event, kind string) *slot {
 }
 
 func (t *items) open(e *event, kind, id string) *slot {
-	s := &slot{key: t.key(), kind: kind, id: id, content: -1}
+	s := &slot{key: t.key(), kind: kind, id: id, number: -1, content: -1}
 	if e.OutputIndex != nil {
-		t.byIndex[*e.OutputIndex] = s
+		s.number = *e.OutputIndex
+		t.byIndex[s.number] = s
 	}
 	if id != "" {
 		t.byID[id] = s
@@ -112,6 +121,9 @@ func (t *items) add(e *event, sink *adapters.Sink) {
 		return
 	}
 	s := t.find(e)
+	if s != nil && s.done && s.kind == it.Type && s.id == it.ID && it.ID != "" {
+		return // its end came first
+	}
 	if s == nil || s.done || s.kind != it.Type || s.id != it.ID {
 		s = t.open(e, it.Type, it.ID)
 	}
@@ -132,7 +144,7 @@ func (t *items) firstArguments(s *slot, arguments string, sink *adapters.Sink) {
 	switch {
 	case arguments == "" || s.streamed:
 	case json.Valid([]byte(arguments)):
-		s.held = arguments
+		s.held = adapters.InnerObject(arguments)
 	default:
 		s.streamed = true
 		sink.Arguments(s.key, arguments)
@@ -155,10 +167,31 @@ func (t *items) text(e *event, delta looseText, sink *adapters.Sink) {
 	}
 }
 
-// wholeText takes a part of a message that may have come without deltas.
+// wholeText takes a part of a message that may have come without deltas, or not with all
+// of them. The item's last word, if one comes, says all parts once more.
 func (t *items) wholeText(e *event, text looseText, sink *adapters.Sink) {
-	if s := t.slot(e, itemMessage); s != nil && s.content != e.ContentIndex {
+	s := t.slot(e, itemMessage)
+	if s == nil || text == "" {
+		return
+	}
+	if s.content != e.ContentIndex {
 		t.text(e, text, sink)
+	}
+	if s.whole = ""; e.ContentIndex == 0 {
+		s.whole = string(text)
+	}
+}
+
+// wholePart takes a part of a message, or of reasoning, in its last form.
+func (t *items) wholePart(e *event, sink *adapters.Sink) {
+	switch e.Part.Type {
+	case "output_text":
+		t.wholeText(e, e.Part.Text, sink)
+	case "refusal":
+		t.refusal(e)
+		t.wholeText(e, e.Part.Refusal, sink)
+	case "reasoning_text":
+		t.wholeThought(e, piece{fromContent, e.ContentIndex}, e.Part.Text, sink)
 	}
 }
 
@@ -185,7 +218,7 @@ func (t *items) think(e *event, p piece, delta looseText, sink *adapters.Sink) {
 
 // wholeThought takes a piece of reasoning that may have come without deltas.
 func (t *items) wholeThought(e *event, p piece, text looseText, sink *adapters.Sink) {
-	if s := t.slot(e, itemReasoning); s != nil && s.piece != p {
+	if s := t.slot(e, itemReasoning); s != nil && s.piece != p && text != "" {
 		t.think(e, p, text, sink)
 	}
 }
@@ -215,7 +248,10 @@ func (t *items) wholeArguments(e *event, sink *adapters.Sink) {
 		return
 	}
 	if s := t.call(e, sink); s != nil {
-		sink.FinalArguments(s.key, string(e.Arguments))
+		if e.Name != "" || e.CallID != "" {
+			sink.ToolCall(s.key, e.CallID, e.Name, "")
+		}
+		sink.FinalArguments(s.key, adapters.InnerObject(string(e.Arguments)))
 	}
 }
 
@@ -241,7 +277,7 @@ func (t *items) endItem(e *event, sink *adapters.Sink) {
 // finish turns an item into what is kept of it. One that the provider itself calls
 // incomplete is not ended: how the answer ends decides what it is.
 func (t *items) finish(s *slot, it *item, raw json.RawMessage, sink *adapters.Sink) {
-	s.done, s.id = true, it.ID
+	s.done, s.id, s.whole = true, it.ID, ""
 	if it.ID != "" {
 		t.byID[it.ID] = s
 	}
@@ -300,7 +336,7 @@ func (t *items) finishCall(s *slot, it *item, sink *adapters.Sink) {
 	sink.ToolCall(s.key, it.callID(), it.Name, it.Namespace)
 	switch {
 	case it.Arguments != "":
-		sink.FinalArguments(s.key, string(it.Arguments))
+		sink.FinalArguments(s.key, adapters.InnerObject(string(it.Arguments)))
 	case !s.streamed && s.held != "":
 		sink.FinalArguments(s.key, s.held)
 	}

@@ -23,6 +23,10 @@ func (d *decoder) end(e *event, sink *adapters.Sink) error {
 		if status == "done" {
 			status = "completed"
 		}
+	case "completed":
+		if e.Type == "response.incomplete" || e.Type == "response.failed" {
+			status = strings.TrimPrefix(e.Type, "response.")
+		}
 	}
 	if status == "failed" && !d.began {
 		// Nothing of an answer came: that is a failed request.
@@ -74,6 +78,11 @@ func (d *decoder) settle(output []json.RawMessage, sink *adapters.Sink) {
 		case it.Type == itemReasoning && !s.readable && it.Encrypted != "":
 			s.readable = true
 			sink.Signature(s.key, formatReasoning, raw)
+		}
+	}
+	for _, s := range d.byKind[itemMessage] {
+		if s.whole != "" {
+			sink.FinalText(s.key, s.whole)
 		}
 	}
 	for _, s := range d.byKind[itemCall] {
@@ -132,6 +141,10 @@ func (d *decoder) failure(r *response) *adapters.UpstreamError {
 	}
 	facts := d.facts
 	facts.Code = r.Incomplete.Reason
+	if facts.Code == "content_filter" {
+		facts.Message = "the provider's content filter stopped the answer"
+		return adapters.Failed(facts, adapters.ReasonContentFiltered)
+	}
 	facts.Message = "the provider reports a failure without a reason"
 	return adapters.Classify(facts)
 }

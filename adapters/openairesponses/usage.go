@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 
+	"github.com/llmd-dev/llmd/adapters/jsonwire"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
@@ -13,33 +14,40 @@ const picoUSD = 1e12
 // usage is what the provider counted.
 // https://platform.openai.com/docs/api-reference/responses/object#responses/object-usage
 type usage struct {
-	Input        float64 `json:"input_tokens"`
-	Output       float64 `json:"output_tokens"`
+	Input        *jsonwire.Number `json:"input_tokens"`
+	Output       *jsonwire.Number `json:"output_tokens"`
 	InputDetails struct {
-		Cached  float64 `json:"cached_tokens"`
-		Written float64 `json:"cache_write_tokens"`
+		Cached  jsonwire.Number `json:"cached_tokens"`
+		Written jsonwire.Number `json:"cache_write_tokens"`
 	} `json:"input_tokens_details"`
 	OutputDetails struct {
-		Reasoning *float64 `json:"reasoning_tokens"`
+		Reasoning *jsonwire.Number `json:"reasoning_tokens"`
 	} `json:"output_tokens_details"`
 	// Cost is what was billed, in US dollars: OpenRouter says it. Elsewhere it may
 	// be anything.
 	Cost json.RawMessage
 }
 
-// message is the usage in disjoint buckets. input_tokens include what was read
-// from a cache and what was written to one.
+// message is the usage in disjoint buckets; nil if the host named no numbers.
+// input_tokens include what was read from a cache and what was written to one.
 func (u *usage) message() *llmdv1.Usage {
-	if u == nil {
+	if u == nil || u.Input == nil && u.Output == nil {
 		return nil
 	}
+	var input, output jsonwire.Number
+	if u.Input != nil {
+		input = *u.Input
+	}
+	if u.Output != nil {
+		output = *u.Output
+	}
 	m := &llmdv1.Usage{
-		InputTokens:      tokens(u.Input - u.InputDetails.Cached - u.InputDetails.Written),
+		InputTokens:      tokens(input - u.InputDetails.Cached - u.InputDetails.Written),
 		CacheReadTokens:  tokens(u.InputDetails.Cached),
 		CacheWriteTokens: tokens(u.InputDetails.Written),
-		OutputTokens:     tokens(u.Output),
+		OutputTokens:     tokens(output),
 	}
-	m.TotalTokens = tokens(float64(m.InputTokens) + float64(m.CacheReadTokens) + float64(m.CacheWriteTokens) + float64(m.OutputTokens))
+	m.TotalTokens = tokens(jsonwire.Number(m.InputTokens) + jsonwire.Number(m.CacheReadTokens) + jsonwire.Number(m.CacheWriteTokens) + jsonwire.Number(m.OutputTokens))
 	if r := u.OutputDetails.Reasoning; r != nil {
 		n := tokens(*r)
 		m.ReasoningTokens = &n
@@ -51,4 +59,4 @@ func (u *usage) message() *llmdv1.Usage {
 	return m
 }
 
-func tokens(n float64) int32 { return int32(min(max(n, 0), math.MaxInt32)) }
+func tokens(n jsonwire.Number) int32 { return int32(min(max(n, 0), math.MaxInt32)) }

@@ -42,7 +42,11 @@ type event struct {
 	Text         looseText
 	Refusal      looseText
 	Arguments    looseText
-	Error        json.RawMessage
+	Part         part
+	// CallID and Name are a call's, in the event that ends its arguments.
+	CallID string `json:"call_id"`
+	Name   string
+	Error  json.RawMessage
 }
 
 // response is the answer as a whole.
@@ -59,7 +63,7 @@ type response struct {
 type item struct {
 	Type, ID, Status string
 	Phase            string // of a message
-	Summary, Content []part
+	Summary, Content parts
 	Encrypted        string `json:"encrypted_content"`
 	CallID           string `json:"call_id"`
 	Name, Namespace  string // of a call
@@ -71,6 +75,20 @@ type part struct {
 	Type          string
 	Text, Refusal looseText
 	Annotations   []json.RawMessage
+}
+
+// parts are a list of them; a host that has but one sends its text in their place.
+type parts []part
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (p *parts) UnmarshalJSON(data []byte) error {
+	if data[0] != '"' {
+		return json.Unmarshal(data, (*[]part)(p))
+	}
+	var text looseText
+	err := text.UnmarshalJSON(data)
+	*p = parts{{Text: text}}
+	return err
 }
 
 // messageContent is the content of a message as it came.
