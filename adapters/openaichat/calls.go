@@ -1,6 +1,7 @@
 package openaichat
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/llmd-dev/llmd/adapters"
@@ -20,6 +21,12 @@ type toolCall struct {
 	emptyOnly bool             // "{}" came and was not told: it may be a placeholder
 	held      string           // a fragment that may be the whole text anew
 	anew      bool             // each fragment is the whole text so far
+	quoted    strings.Builder  // arguments that came as a string in a string
+
+	extra json.RawMessage // Google's signature, not told yet
+	// next is how a further call of the same name may have begun, under this one's
+	// number: its arguments tell.
+	next callDelta
 }
 
 // calls matches fragments to calls. Hosts number them; some do not, give the id
@@ -81,11 +88,28 @@ func (c *toolCall) followedBy(d *callDelta) bool {
 	if d.Index == nil && name != "" && c.name != "" && (name != c.name || d.second) {
 		return true
 	}
-	if !c.whole() || !strings.HasPrefix(arguments, "{") {
+	if !c.whole() {
 		return false
 	}
-	if id := string(d.ID); id != "" && c.id != "" {
-		return id != c.id
+	id := string(d.ID)
+	another := id != "" && c.id != "" && id != c.id
+	if arguments == "" && another && name != "" {
+		if name != c.name {
+			return true
+		}
+		// Or a gateway that gives each chunk a new id, and says the name again.
+		c.next = *d
+		return false
+	}
+	if !strings.HasPrefix(arguments, "{") {
+		return false
+	}
+	if id == "" && c.next.ID != "" {
+		d.ID, d.Function.Name = c.next.ID, c.next.Function.Name
+		return true
+	}
+	if id != "" && c.id != "" {
+		return another
 	}
 	return name != "" && !c.repeatedBy(arguments)
 }
@@ -100,6 +124,9 @@ func (c *toolCall) repeatedBy(arguments string) bool {
 
 // delta reads one entry of tool_calls. newBlock gives the number of a new block.
 func (cs *calls) delta(d *callDelta, newBlock func() int, sink *adapters.Sink) {
+	if !d.says() {
+		return
+	}
 	c := cs.find(d)
 	if c == nil {
 		cs.openWaiting(sink)
@@ -117,12 +144,16 @@ func (cs *calls) delta(d *callDelta, newBlock func() int, sink *adapters.Sink) {
 	if c.name == "" && d.Function.Name != "" {
 		c.name, filled = string(d.Function.Name), true
 	}
+	if d.Extra.raw != nil {
+		c.extra = d.Extra.raw
+	}
 	switch {
 	case c.opened && filled:
 		sink.ToolCall(c.block, c.id, c.name, "")
 	case !c.opened && (c.id != "" && c.name != "" || d.Function.Arguments != ""):
 		cs.openWaiting(sink)
 	}
+	c.sign(sink)
 	c.add(string(d.Function.Arguments), sink)
 }
 
@@ -151,6 +182,15 @@ func (cs *calls) openWaiting(sink *adapters.Sink) {
 	cs.waiting = nil
 	c.opened = true
 	sink.ToolCall(c.block, c.id, c.name, "")
+	c.sign(sink)
+}
+
+// sign tells the signature, once there is a call that it belongs to.
+func (c *toolCall) sign(sink *adapters.Sink) {
+	if c.opened && c.extra != nil {
+		sink.Signature(c.block, formatExtra, c.extra)
+		c.extra = nil
+	}
 }
 
 // settle decides what is open in all calls, at the end of the answer.
@@ -158,6 +198,16 @@ func (cs *calls) settle(sink *adapters.Sink) {
 	cs.openWaiting(sink)
 	for _, c := range cs.list {
 		c.settle(sink)
+	}
+}
+
+// unquote decides what arguments in quotes are, once they are whole.
+func (cs *calls) unquote(sink *adapters.Sink) {
+	for _, c := range cs.list {
+		if c.quoted.Len() > 0 {
+			c.tell(adapters.InnerObject(c.quoted.String()), sink)
+			c.quoted.Reset()
+		}
 	}
 }
 
@@ -169,6 +219,10 @@ func (cs *calls) settle(sink *adapters.Sink) {
 // longer than all before are compared, so this costs no more than reading them.
 func (c *toolCall) add(fragment string, sink *adapters.Sink) {
 	if fragment == "" {
+		return
+	}
+	if c.quoted.Len() > 0 || c.arguments.Len() == 0 && strings.HasPrefix(strings.TrimSpace(fragment), `"`) {
+		c.quoted.WriteString(fragment)
 		return
 	}
 	if c.arguments.Len() == 0 {

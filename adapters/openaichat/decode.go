@@ -35,9 +35,11 @@ type decoder struct {
 	refused        bool
 
 	citations, searchResults json.RawMessage // the last ones
-	annotations              []json.RawMessage
+	annotations, audio       []json.RawMessage
+	tagged                   bool // a thought that Google marks is open
 
 	stopped  bool // the terminal marker came
+	late     bool // content came behind it
 	complete bool
 
 	usual usual
@@ -63,6 +65,7 @@ func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
 	}
 	if d.stopped {
 		// After the terminal marker only the usage is of interest.
+		d.tellLate(c, sink)
 		if d.reported(c, sink) {
 			d.finish(sink)
 		}
@@ -77,7 +80,7 @@ func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
 		// Other numbers are other answers to the same request.
 		if ch := &c.Choices[i]; ch.Index == 0 && !d.stopped {
 			d.choice(ch, sink)
-			if ch.FinishReason != "" {
+			if ch.ended() {
 				d.stop(ch, sink)
 			}
 		}
@@ -100,7 +103,7 @@ func (d *decoder) Finish(sink *adapters.Sink) error {
 // errorIn finds an error in the shapes of the hosts: {"error":...}, an event of
 // that name, vLLM's {"object":"error",...}, and a message alone.
 func (d *decoder) errorIn(c *chunk, event string, data []byte) error {
-	bare := c.Choices == nil && c.Usage == nil && c.ID == "" && (!blank(c.Message) || !blank(c.Detail))
+	bare := c.Choices == nil && c.Usage == nil && c.ID == "" && adapters.SaysError(data)
 	if !jsonwire.Says(c.Error) && event != "error" && c.Object != "error" && c.Type != "error" && c.BaseResp.StatusCode == 0 && !bare {
 		return nil
 	}
@@ -169,7 +172,7 @@ func (d *decoder) choice(c *choice, sink *adapters.Sink) {
 		}
 	}
 	d.reasoning(delta, sink)
-	d.say(delta.Content.text, sink)
+	d.content(delta, sink)
 	if delta.Refusal != "" {
 		d.refused = true
 		d.say(string(delta.Refusal), sink)
@@ -187,8 +190,42 @@ func (d *decoder) choice(c *choice, sink *adapters.Sink) {
 			d.annotations = append(d.annotations, a)
 		}
 	}
+	if jsonwire.Says(delta.Audio) {
+		d.audio = append(d.audio, delta.Audio)
+	}
 	d.keep("executed_tools", delta.ExecutedTools, sink)
 	d.keep("images", delta.Images, sink)
+}
+
+// The tags that Google puts around the thoughts that it marks.
+const (
+	thoughtBegins = "<thought>"
+	thoughtEnds   = "</thought>"
+)
+
+// content reads the text of a delta. Google sends thoughts as text, in tags and marked,
+// and signs text as it signs calls.
+func (d *decoder) content(delta *delta, sink *adapters.Sink) {
+	text := delta.Content.text
+	switch {
+	case delta.ExtraContent.thought && text != "":
+		if !d.tagged {
+			text = strings.TrimPrefix(text, thoughtBegins)
+			d.tagged = true
+		}
+		d.think(text, sink)
+	case d.tagged && text != "":
+		d.tagged = false
+		text = strings.TrimPrefix(text, thoughtEnds)
+		fallthrough
+	default:
+		d.say(text, sink)
+	}
+	if delta.ExtraContent.raw != nil {
+		d.openText(sink)
+		sink.Text(d.text, "")
+		sink.Signature(d.text, formatExtra, delta.ExtraContent.raw)
+	}
 }
 
 // reasoning reads the first field that holds any. Hosts that send two send the
@@ -238,11 +275,15 @@ func (d *decoder) say(text string, sink *adapters.Sink) {
 	if text == "" {
 		return
 	}
+	d.openText(sink)
+	sink.Text(d.text, text)
+}
+
+func (d *decoder) openText(sink *adapters.Sink) {
 	if d.text == none {
 		d.calls.openWaiting(sink)
 		d.text = d.newBlock()
 	}
-	sink.Text(d.text, text)
 }
 
 // keep passes on what has no type in the contract, as it came.
@@ -255,7 +296,8 @@ func (d *decoder) keep(kind string, raw json.RawMessage, sink *adapters.Sink) {
 
 // stop reads the terminal marker.
 // https://platform.openai.com/docs/api-reference/chat-streaming/streaming names
-// OpenAI's words, https://docs.z.ai/api-reference/llm/chat-completion "sensitive".
+// OpenAI's words, https://docs.z.ai/api-reference/llm/chat-completion "sensitive" and
+// "model_context_window_exceeded".
 func (d *decoder) stop(c *choice, sink *adapters.Sink) {
 	d.wrapUp(sink)
 	word := string(c.FinishReason)
@@ -266,8 +308,10 @@ func (d *decoder) stop(c *choice, sink *adapters.Sink) {
 		d.succeed(llmdv1.StopReason_STOP_REASON_LENGTH, word, sink)
 	case "tool_calls", "function_call":
 		d.succeed(llmdv1.StopReason_STOP_REASON_TOOL_USE, word, sink)
-	case "content_filter", "sensitive":
+	case "content_filter", "sensitive", "refusal":
 		d.fail(adapters.ReasonContentFiltered, word, sink)
+	case "model_context_window_exceeded":
+		d.fail(adapters.ReasonContextLengthExceeded, word, sink)
 	default:
 		if jsonwire.Says(c.Error) {
 			sink.Fail(word, adapters.ErrorFromBody(d.facts(), []byte(`{"error":`+string(c.Error)+`}`)))
@@ -281,6 +325,8 @@ func (d *decoder) stop(c *choice, sink *adapters.Sink) {
 // back, the thinking's signature, what the answer cites.
 func (d *decoder) wrapUp(sink *adapters.Sink) {
 	d.stopped = true
+	d.calls.openWaiting(sink)
+	d.calls.unquote(sink)
 	d.calls.settle(sink)
 	switch {
 	case len(d.details.items) > 0:
@@ -323,14 +369,33 @@ func (d *decoder) sources(sink *adapters.Sink) {
 		w.EndObject()
 		sink.ProviderContent(d.newBlock(), "citations", w.Bytes())
 	}
-	if d.annotations != nil {
-		var w jsonwire.Writer
-		w.BeginArray()
-		for _, a := range d.annotations {
-			w.RawBytes(a)
+	d.keepAll("annotations", d.annotations, sink)
+	d.keepAll("audio", d.audio, sink)
+}
+
+// keepAll keeps what came in pieces as a list of them.
+func (d *decoder) keepAll(kind string, pieces []json.RawMessage, sink *adapters.Sink) {
+	if pieces == nil {
+		return
+	}
+	var w jsonwire.Writer
+	w.BeginArray()
+	for _, p := range pieces {
+		w.RawBytes(p)
+	}
+	w.EndArray()
+	sink.ProviderContent(d.newBlock(), kind, w.Bytes())
+}
+
+// tellLate says once that content came behind the terminal marker, where none belongs.
+func (d *decoder) tellLate(c *chunk, sink *adapters.Sink) {
+	for i := range c.Choices {
+		ch := &c.Choices[i]
+		if d.late || ch.Index != 0 || ch.Delta == nil || ch.Delta.Content.text == "" && len(ch.Delta.ToolCalls) == 0 {
+			continue
 		}
-		w.EndArray()
-		sink.ProviderContent(d.newBlock(), "annotations", w.Bytes())
+		d.late = true
+		sink.Diagnostic(none, "content_after_end", "the provider sent content after its terminal marker; it was left out")
 	}
 }
 

@@ -39,6 +39,10 @@ func TestRepeatedArguments(t *testing.T) {
 			[]string{`{"index":0,"id":"a","function":{"name":"f","arguments":"{"}}`, `{"index":0,"function":{"arguments":"{\"x\""}}`, `{"index":0,"function":{"arguments":"{\"x\":1"}}`, `{"index":0,"function":{"arguments":"{\"x\":1}"}}`},
 			[]string{`{"x":1}`},
 		},
+		"in quotes": {
+			[]string{`{"index":0,"id":"a","function":{"name":"f","arguments":"\"{\\\"x\\\":"}}`, `{"index":0,"function":{"arguments":"1}\""}}`, `{"index":1,"id":"b","function":{"name":"f","arguments":"\"no object\""}}`},
+			[]string{`{"x":1}`, `"no object"`},
+		},
 	} {
 		var in []string
 		for _, e := range c.in {
@@ -60,17 +64,20 @@ func TestStopWords(t *testing.T) {
 		stop   llmdv1.StopReason
 		reason string
 	}{
-		"stop":                {llmdv1.StopReason_STOP_REASON_STOP, ""},
-		"end":                 {llmdv1.StopReason_STOP_REASON_STOP, ""},
-		"eos":                 {llmdv1.StopReason_STOP_REASON_STOP, ""},
-		"STOP":                {llmdv1.StopReason_STOP_REASON_STOP, ""},
-		"length":              {llmdv1.StopReason_STOP_REASON_LENGTH, ""},
-		"tool_calls":          {llmdv1.StopReason_STOP_REASON_TOOL_USE, ""},
-		"function_call":       {llmdv1.StopReason_STOP_REASON_TOOL_USE, ""},
-		"content_filter":      {llmdv1.StopReason_STOP_REASON_ERROR, adapters.ReasonContentFiltered},
-		"sensitive":           {llmdv1.StopReason_STOP_REASON_ERROR, adapters.ReasonContentFiltered},
-		"network_error":       {llmdv1.StopReason_STOP_REASON_ERROR, adapters.ReasonProviderError},
-		"rate_limit_exceeded": {llmdv1.StopReason_STOP_REASON_ERROR, adapters.ReasonProviderError},
+		"stop":           {llmdv1.StopReason_STOP_REASON_STOP, ""},
+		"end":            {llmdv1.StopReason_STOP_REASON_STOP, ""},
+		"eos":            {llmdv1.StopReason_STOP_REASON_STOP, ""},
+		"STOP":           {llmdv1.StopReason_STOP_REASON_STOP, ""},
+		"length":         {llmdv1.StopReason_STOP_REASON_LENGTH, ""},
+		"tool_calls":     {llmdv1.StopReason_STOP_REASON_TOOL_USE, ""},
+		"function_call":  {llmdv1.StopReason_STOP_REASON_TOOL_USE, ""},
+		"content_filter": {llmdv1.StopReason_STOP_REASON_ERROR, adapters.ReasonContentFiltered},
+		"sensitive":      {llmdv1.StopReason_STOP_REASON_ERROR, adapters.ReasonContentFiltered},
+		"refusal":        {llmdv1.StopReason_STOP_REASON_ERROR, adapters.ReasonContentFiltered},
+
+		"model_context_window_exceeded": {llmdv1.StopReason_STOP_REASON_ERROR, adapters.ReasonContextLengthExceeded},
+		"network_error":                 {llmdv1.StopReason_STOP_REASON_ERROR, adapters.ReasonProviderError},
+		"rate_limit_exceeded":           {llmdv1.StopReason_STOP_REASON_ERROR, adapters.ReasonProviderError},
 	} {
 		d := New().NewDecoder(&adapters.Call{Model: model()})
 		var s adapters.Sink
@@ -137,6 +144,9 @@ func TestFrameErrors(t *testing.T) {
 		"by event name":        {"error", `{"detail":"no"}`, adapters.ReasonProviderError, "no"},
 		"a message alone":      {"", `{"message":"Arrearage","code":"Arrearage"}`, adapters.ReasonQuotaExhausted, "Arrearage"},
 		"an aggregator":        {"", `{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"{\"error\":{\"message\":\"bad image\"}}"}}}`, adapters.ReasonRejectedRequest, "bad image"},
+		"errors in a list":     {"", `{"success":false,"errors":[{"code":10000,"message":"Authentication error"}]}`, adapters.ReasonCredentialsInvalid, "Authentication"},
+		"a short name":         {"", `{"code":"InvalidParameter","msg":"bad"}`, adapters.ReasonRejectedRequest, "bad"},
+		"error_message":        {"", `{"error_code":"X","error_message":"bad"}`, adapters.ReasonProviderError, "bad"},
 		"MiniMax":              {"", `{"base_resp":{"status_code":1041,"status_msg":"conn limit"}}`, adapters.ReasonRateLimited, "conn limit"},
 		"no JSON":              {"", `{"id":"c`, "", ""},
 		"an empty error":       {"", `{"error":{},"choices":[]}`, "-", ""},

@@ -28,6 +28,10 @@
 //     format chat.reasoning_details and holds the list, which goes back as it
 //     is. https://openrouter.ai/docs/use-cases/reasoning-tokens
 //
+// Google signs calls, and the text of an answer, in "extra_content" beside them. The
+// signature has format chat.extra_content and holds that object, which goes back where
+// it stood. https://ai.google.dev/gemini-api/docs/thought-signatures#openai
+//
 // How thinking is asked for differs even more; see thinking.go. All that is data
 // in profile.Compat: no host is known here by name.
 //

@@ -15,6 +15,7 @@ const (
 	apiID         = "openai-completions"
 	formatField   = "chat.reasoning_field"
 	formatDetails = "chat.reasoning_details"
+	formatExtra   = "chat.extra_content"
 )
 
 // maxToolCallID is the longest id of a tool call that OpenAI itself takes.
@@ -45,7 +46,7 @@ func (*Adapter) Constraints(m *profile.Model) adapters.Constraints {
 		// Images leave their result for a user message, so an error does not matter.
 		ErrorResultImages: true,
 		Prefill:           true,
-		SignatureFormats:  []string{formatField, formatDetails},
+		SignatureFormats:  []string{formatField, formatDetails, formatExtra},
 		UnsignedThinking:  m.Compat.RequiresThinkingAsText,
 		// A message needs content or calls; thinking stands beside them.
 		AnswerBesideThinking: !m.Compat.RequiresThinkingAsText,

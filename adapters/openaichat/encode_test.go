@@ -120,9 +120,13 @@ func TestMembers(t *testing.T) {
 		"strict off":            {strict(llmdv1.StrictMode_STRICT_MODE_OFF, ""), map[string]string{"tools": `[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{}},"strict":false}}]`}},
 		"strict, no parameters": {strict(llmdv1.StrictMode_STRICT_MODE_REQUIRE, ""), map[string]string{"tools": `[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{},"required":[],"additionalProperties":false},"strict":true}}]`}},
 		"strict preferred":      {strict(llmdv1.StrictMode_STRICT_MODE_PREFER, `{"type":"object","oneOf":[]}`), map[string]string{"tools": `[{"type":"function","function":{"name":"f","parameters":{"type":"object","oneOf":[],"properties":{}},"strict":false}}]`}},
-		"key, short":            {func(_ *profile.Model, g *llmdv1.Generation) { g.ConversationId = "s" }, map[string]string{"prompt_cache_key": "", "prompt_cache_retention": ""}},
-		"key, long":             {func(_ *profile.Model, g *llmdv1.Generation) { g.Cache = long }, map[string]string{"prompt_cache_key": `"s"`, "prompt_cache_retention": `"24h"`}},
-		"key, long, disabled":   {func(m *profile.Model, g *llmdv1.Generation) { m.Compat.PromptCacheKeyMode = "disabled"; g.Cache = long }, map[string]string{"prompt_cache_key": "", "prompt_cache_retention": `"24h"`}},
+		"what OpenAI refuses at the top": {func(m *profile.Model, g *llmdv1.Generation) {
+			m.Compat.SupportsDeveloperRole = true
+			g.Context.Tools = []*llmdv1.Tool{{Name: "f", ParametersJsonSchema: `{"type":"object","oneOf":[{"properties":{"a":{"type":"string"}}}]}`}}
+		}, map[string]string{"tools": `[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{"a":{"type":"string"}}}}}]`}},
+		"key, short":          {func(_ *profile.Model, g *llmdv1.Generation) { g.ConversationId = "s" }, map[string]string{"prompt_cache_key": "", "prompt_cache_retention": ""}},
+		"key, long":           {func(_ *profile.Model, g *llmdv1.Generation) { g.Cache = long }, map[string]string{"prompt_cache_key": `"s"`, "prompt_cache_retention": `"24h"`}},
+		"key, long, disabled": {func(m *profile.Model, g *llmdv1.Generation) { m.Compat.PromptCacheKeyMode = "disabled"; g.Cache = long }, map[string]string{"prompt_cache_key": "", "prompt_cache_retention": `"24h"`}},
 		"key, none": {func(m *profile.Model, g *llmdv1.Generation) {
 			m.Compat.PromptCacheKeyMode, g.ConversationId = "enabled", "s"
 			g.Cache = &llmdv1.CacheConfig{Retention: llmdv1.CacheRetention_CACHE_RETENTION_NONE}
@@ -211,6 +215,12 @@ func TestRefused(t *testing.T) {
 		"a broken list of details": {func(_ *profile.Model, g *llmdv1.Generation) {
 			g.Context.Messages = append(g.Context.Messages, assistantMessage(assistantThinking("", formatDetails, `[{`)))
 		}, "generation.context.messages[1].assistant.content[0].thinking.signature.data"},
+		"a broken signature of a text": {func(_ *profile.Model, g *llmdv1.Generation) {
+			g.Context.Messages = append(g.Context.Messages, assistantMessage(signedText("a", `1,"role":"user"`)))
+		}, "generation.context.messages[1].assistant.content[0].text.signature.data"},
+		"a broken signature of a call": {func(_ *profile.Model, g *llmdv1.Generation) {
+			g.Context.Messages = append(g.Context.Messages, assistantMessage(googleCall("1", `{}}`)))
+		}, "generation.context.messages[1].assistant.content[0].tool_call.signature.data"},
 	} {
 		m, g := model(), ask()
 		c.set(m, g)
@@ -324,6 +334,17 @@ func TestHistory(t *testing.T) {
 			[]*llmdv1.Message{assistantMessage(signedCall("1", `{"type":"reasoning.encrypted"}`), signedCall("2", ` [ {"x":1} ] `), signedCall("3", `[]`), signedCall("4", `"`))},
 			`{"role":"assistant","content":null,"reasoning_details":[{"type":"reasoning.encrypted"}, {"x":1} ],"tool_calls":[` + callJSON("1") + `,` + callJSON("2") + `,` + callJSON("3") + `,` + callJSON("4") + `]}`,
 		},
+		"what Google signed": {
+			nil,
+			[]*llmdv1.Message{assistantMessage(signedText("x", `{ "google":{"thought_signature":"S"}}`), googleCall("1", `{"vertex":{"thought_signature":"T"}}`), assistantCall("2", "f", "{}"))},
+			`{"role":"assistant","content":"x","extra_content":{ "google":{"thought_signature":"S"}},"tool_calls":[` +
+				`{"id":"1","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"vertex":{"thought_signature":"T"}}},` + callJSON("2") + `]}`,
+		},
+		"an empty text that Google signed": {
+			nil,
+			[]*llmdv1.Message{assistantMessage(signedText("", `{"google":{"thought_signature":"S"}}`), assistantCall("2", "f", "{}"))},
+			`{"role":"assistant","content":null,"extra_content":{"google":{"thought_signature":"S"}},"tool_calls":[` + callJSON("2") + `]}`,
+		},
 		"thinking as text": {
 			func(m *profile.Model) { m.Compat.RequiresThinkingAsText = true },
 			[]*llmdv1.Message{assistantMessage(assistantThinking("a", "", ""), assistantText("x"), assistantThinking("b", formatField, "reasoning"), assistantText("y"))},
@@ -344,6 +365,19 @@ func TestHistory(t *testing.T) {
 			t.Errorf("%s:\ngot  %s\nwant %s", name, got, want)
 		}
 	}
+}
+
+// signedText and googleCall are what Google signs.
+func signedText(text, extra string) *llmdv1.AssistantContent {
+	b := assistantText(text)
+	b.GetText().Signature = &llmdv1.Signature{Format: formatExtra, Data: []byte(extra)}
+	return b
+}
+
+func googleCall(id, extra string) *llmdv1.AssistantContent {
+	b := assistantCall(id, "f", "{}")
+	b.GetToolCall().Signature = &llmdv1.Signature{Format: formatExtra, Data: []byte(extra)}
+	return b
 }
 
 func signedCall(id, data string) *llmdv1.AssistantContent {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/jsonstream"
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
 	"github.com/llmd-dev/llmd/adapters/media"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
@@ -30,6 +31,7 @@ type message struct {
 	// JSON array.
 	field, reasoning string
 	details          string
+	extra            []byte // Google's, a JSON object
 	calls            []*llmdv1.ToolCall
 	callID, toolName string
 }
@@ -162,13 +164,24 @@ func (e *encoder) image(in *llmdv1.ImageContent, at int, kind string, j int) (me
 func (e *encoder) assistant(m *llmdv1.AssistantMessage, at int) (out message, ok bool, err error) {
 	out = message{role: "assistant"}
 	var texts []string
-	for _, b := range m.GetContent() {
+	for j, b := range m.GetContent() {
 		switch b := b.GetBlock().(type) {
 		case *llmdv1.AssistantContent_Text:
 			if t := b.Text.GetText(); strings.TrimSpace(t) != "" {
 				texts = append(texts, t)
 			}
+			if extra := b.Text.GetSignature(); extra.GetFormat() == formatExtra {
+				if err := e.checkExtra(extra, at, j, "text"); err != nil {
+					return out, false, err
+				}
+				out.extra = extra.GetData()
+			}
 		case *llmdv1.AssistantContent_ToolCall:
+			if extra := b.ToolCall.GetSignature(); extra.GetFormat() == formatExtra {
+				if err := e.checkExtra(extra, at, j, "tool_call"); err != nil {
+					return out, false, err
+				}
+			}
 			out.calls = append(out.calls, b.ToolCall)
 		}
 	}
@@ -182,6 +195,14 @@ func (e *encoder) assistant(m *llmdv1.AssistantMessage, at int) (out message, ok
 		out.field = "reasoning_content"
 	}
 	return out, !empty || len(out.calls) > 0, nil
+}
+
+// checkExtra: what comes with the history must not become other members of the body.
+func (e *encoder) checkExtra(s *llmdv1.Signature, at, j int, kind string) error {
+	if jsonstream.Object(s.GetData()) == nil {
+		return nil
+	}
+	return &adapters.FieldError{Field: e.call.BlockField(at, "assistant", j) + "." + kind + ".signature.data", Detail: "not a JSON object"}
 }
 
 // replayThinking puts a turn's thinking where its signature says it came from.
@@ -345,6 +366,10 @@ func (e *encoder) message(m *message) {
 		w.Key("reasoning_details")
 		w.Raw(m.details)
 	}
+	if m.extra != nil {
+		w.Key("extra_content")
+		w.RawBytes(m.extra)
+	}
 	if len(m.calls) > 0 {
 		w.Key("tool_calls")
 		w.BeginArray()
@@ -394,5 +419,9 @@ func (e *encoder) toolCall(c *llmdv1.ToolCall) {
 	w.Member("name", c.GetName())
 	w.Member("arguments", arguments)
 	w.EndObject()
+	if s := c.GetSignature(); s.GetFormat() == formatExtra {
+		w.Key("extra_content")
+		w.RawBytes(s.GetData())
+	}
 	w.EndObject()
 }

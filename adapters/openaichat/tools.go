@@ -45,14 +45,14 @@ func (e *encoder) tools() error {
 // maker is who made the model and so holds schemas to rules of its own, which hosts hand
 // on; empty = none is known.
 func (e *encoder) maker() string {
-	m := e.call.Model
-	name := strings.ToLower(m.NameOnWire())
+	name := strings.ToLower(e.call.Model.NameOnWire())
 	name = name[strings.LastIndexByte(name, '/')+1:]
 	series := len(name) > 1 && name[0] == 'o' && '1' <= name[1] && name[1] <= '9'
 	switch {
 	case strings.HasPrefix(name, "gpt-oss"): // runs anywhere
 		return ""
-	case m.Provider == "openai", strings.HasPrefix(m.Provider, "azure"), strings.HasPrefix(name, "gpt-"), strings.HasPrefix(name, "chatgpt-"), series:
+	case e.compat.SupportsDeveloperRole, // the role is OpenAI's own
+		strings.HasPrefix(name, "gpt-"), strings.HasPrefix(name, "chatgpt-"), series:
 		return "openai"
 	case strings.Contains(name, "claude"):
 		return "anthropic"

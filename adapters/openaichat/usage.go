@@ -1,6 +1,7 @@
 package openaichat
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"math/big"
@@ -15,6 +16,9 @@ type usage struct {
 	Prompt     *jsonwire.Number `json:"prompt_tokens"`
 	Completion *jsonwire.Number `json:"completion_tokens"`
 	Total      jsonwire.Number  `json:"total_tokens"`
+	// Input and Output are the names of OpenAI's other API, and Anthropic's.
+	Input  *jsonwire.Number `json:"input_tokens"`
+	Output *jsonwire.Number `json:"output_tokens"`
 
 	PromptDetails struct {
 		Cached        jsonwire.Number `json:"cached_tokens"`
@@ -45,20 +49,24 @@ type usage struct {
 // message is the usage in disjoint buckets; nil if the host named no numbers.
 // prompt_tokens include what was read from and written to a cache.
 func (u *usage) message() *llmdv1.Usage {
-	if u == nil || u.Prompt == nil && u.Completion == nil {
+	if u == nil {
+		return nil
+	}
+	in, out := cmp.Or(u.Prompt, u.Input), cmp.Or(u.Completion, u.Output)
+	if in == nil && out == nil {
 		return nil
 	}
 	var prompt, output jsonwire.Number
-	if u.Prompt != nil {
-		prompt = *u.Prompt
+	if in != nil {
+		prompt = *in
 	}
-	if u.Completion != nil {
-		output = *u.Completion
+	if out != nil {
+		output = *out
 	}
 	read := firstOf(u.PromptDetails.Cached, u.CacheHit, u.Cached, u.CacheRead)
 	written := firstOf(u.PromptDetails.CacheWrite, u.PromptDetails.CacheCreation, u.CacheCreation)
 	reasoning := u.CompletionDetails.Reasoning
-	if reasoning == nil {
+	if reasoning == nil || *reasoning == 0 && u.Reasoning != nil {
 		reasoning = u.Reasoning
 	}
 	// xAI counts reasoning beside completion_tokens; its total tells.

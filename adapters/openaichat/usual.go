@@ -31,7 +31,7 @@ func (u *usual) read(data []byte, d *decoder, out *chunk) bool {
 			out.Object = jsonwire.Word(c.Known("chat.completion.chunk"))
 		case "choices":
 			u.readChoices(&c, out)
-		case "usage", "x_groq", "citations", "search_results", "error", "type", "message", "detail", "base_resp":
+		case "usage", "x_groq", "citations", "search_results", "error", "type", "base_resp":
 			nothing(&c)
 		case "created", "system_fingerprint", "obfuscation", "provider", "p":
 			c.Skip() // no field of chunk
@@ -101,7 +101,7 @@ func (u *usual) readDelta(c *jsonwire.Cursor) {
 			u.delta.Reasoning.text = c.Text()
 		case "tool_calls":
 			u.readCalls(c)
-		case "refusal", "reasoning_text", "reasoning_details", "function_call", "annotations", "images", "executed_tools":
+		case "refusal", "reasoning_text", "reasoning_details", "function_call", "annotations", "images", "executed_tools", "audio", "extra_content":
 			nothing(c)
 		case "role", "channel", "token_id":
 			c.Skip() // no field of delta
@@ -142,7 +142,9 @@ func (u *usual) readCall(c *jsonwire.Cursor) {
 		case "function":
 			readFunction(c, &call.Function)
 		case "type":
-			c.Skip() // no field of callDelta
+			call.Type = jsonwire.Word(c.Text())
+		case "extra_content":
+			nothing(c)
 		default:
 			c.Fail()
 		}

@@ -22,7 +22,7 @@ func sameAsPlain(t *testing.T, data []byte) bool {
 		t.Errorf("%s: read as usual, plainly %v", data, err)
 	}
 	nulls(&want)
-	if d := cmp.Diff(want, got, cmp.AllowUnexported(content{}, callDelta{})); d != "" {
+	if d := cmp.Diff(want, got, cmp.AllowUnexported(content{}, callDelta{}, extraContent{})); d != "" {
 		t.Errorf("%s: plain -, usual +\n%s", data, d)
 	}
 	return true
@@ -32,7 +32,7 @@ func sameAsPlain(t *testing.T, data []byte) bool {
 // them for nothing.
 func nulls(c *chunk) {
 	for _, raw := range []*[]byte{
-		(*[]byte)(&c.Citations), (*[]byte)(&c.SearchResults), (*[]byte)(&c.Error), (*[]byte)(&c.Message), (*[]byte)(&c.Detail),
+		(*[]byte)(&c.Citations), (*[]byte)(&c.SearchResults), (*[]byte)(&c.Error),
 	} {
 		drop(raw)
 	}
@@ -42,6 +42,7 @@ func nulls(c *chunk) {
 		if ch.Delta != nil {
 			drop((*[]byte)(&ch.Delta.Images))
 			drop((*[]byte)(&ch.Delta.ExecutedTools))
+			drop((*[]byte)(&ch.Delta.Audio))
 		}
 	}
 }
@@ -102,7 +103,7 @@ func TestUsualLeavesNothing(t *testing.T) {
 	read(`{"choices":[{"delta":{"tool_calls":[{}]}}]}`)
 	got := read(`{"choices":[{"delta":{"tool_calls":[{"function":{}}]}}]}`)
 	want := &chunk{Choices: []choice{{Delta: &delta{ToolCalls: []callDelta{{}}}}}}
-	if d := cmp.Diff(want, got, cmp.AllowUnexported(content{}, callDelta{})); d != "" {
+	if d := cmp.Diff(want, got, cmp.AllowUnexported(content{}, callDelta{}, extraContent{})); d != "" {
 		t.Error(d)
 	}
 }

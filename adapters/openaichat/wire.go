@@ -1,6 +1,7 @@
 package openaichat
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 
@@ -26,11 +27,9 @@ type chunk struct {
 	SearchResults json.RawMessage `json:"search_results"`
 
 	// An error, in the shapes that hosts give it.
-	Error   json.RawMessage `json:"error"`
-	Object  jsonwire.Word   `json:"object"` // "error" (vLLM)
-	Type    jsonwire.Word   `json:"type"`   // "error"
-	Message json.RawMessage `json:"message"`
-	Detail  json.RawMessage `json:"detail"`
+	Error  json.RawMessage `json:"error"`
+	Object jsonwire.Word   `json:"object"` // "error" (vLLM)
+	Type   jsonwire.Word   `json:"type"`   // "error"
 	// BaseResp is MiniMax's verdict, also under a status of 200.
 	BaseResp struct {
 		StatusCode jsonwire.Number `json:"status_code"`
@@ -47,20 +46,28 @@ type choice struct {
 	Error        json.RawMessage `json:"error"` // OpenRouter
 }
 
+// ended says whether the answer ends here. DashScope's own API says "null" where it does
+// not, and hosts pass that on.
+// https://help.aliyun.com/zh/model-studio/qwen-api-via-dashscope
+func (c *choice) ended() bool { return c.FinishReason != "" && c.FinishReason != "null" }
+
 // delta is a piece of a message, or a whole one.
 type delta struct {
-	Content          content           `json:"content"`
-	Refusal          jsonwire.Word     `json:"refusal"`
-	ReasoningContent content           `json:"reasoning_content"`
-	Reasoning        content           `json:"reasoning"`
-	ReasoningText    content           `json:"reasoning_text"`
-	ReasoningDetails []json.RawMessage `json:"reasoning_details"`
-	ToolCalls        callDeltas        `json:"tool_calls"`
-	FunctionCall     *functionDelta    `json:"function_call"` // before tools
-	Annotations      []json.RawMessage `json:"annotations"`
-	// Images and ExecutedTools are what some hosts made and did themselves.
+	Content          content                `json:"content"`
+	Refusal          jsonwire.Word          `json:"refusal"`
+	ReasoningContent content                `json:"reasoning_content"`
+	Reasoning        content                `json:"reasoning"`
+	ReasoningText    content                `json:"reasoning_text"`
+	ReasoningDetails items[json.RawMessage] `json:"reasoning_details"`
+	ToolCalls        items[callDelta]       `json:"tool_calls"`
+	FunctionCall     *functionDelta         `json:"function_call"` // before tools
+	Annotations      items[json.RawMessage] `json:"annotations"`
+	ExtraContent     extraContent           `json:"extra_content"`
+	// Images and ExecutedTools are what some hosts made and did themselves, Audio is
+	// a piece of what the model spoke.
 	Images        json.RawMessage `json:"images"`
 	ExecutedTools json.RawMessage `json:"executed_tools"`
+	Audio         json.RawMessage `json:"audio"`
 }
 
 // callDelta is a piece of a call. Which fields are there differs from host to
@@ -68,17 +75,50 @@ type delta struct {
 type callDelta struct {
 	Index    *jsonwire.Number `json:"index"`
 	ID       jsonwire.Word    `json:"id"`
+	Type     jsonwire.Word    `json:"type"`
 	Function functionDelta    `json:"function"`
+	Extra    extraContent     `json:"extra_content"`
 
 	second bool // it stands behind another one in the same delta
 }
 
-// callDeltas are pieces of calls, or one in the place of a list of one.
-type callDeltas []callDelta
+// says: an entry may be null, or hold nothing at all.
+func (d *callDelta) says() bool {
+	return d.Index != nil || d.ID != "" || d.Type != "" || d.Function != functionDelta{} || d.Extra.raw != nil
+}
+
+// extraContent is what Google adds to a delta and to a call: whether the text is a
+// thought, and the thought's signature, which goes back where it stood.
+// https://ai.google.dev/gemini-api/docs/thought-signatures#openai
+type extraContent struct {
+	thought bool
+	raw     json.RawMessage // as it came, if it holds a signature
+}
+
+// UnmarshalJSON implements json.Unmarshaler. The member is named after the platform:
+// "google", and "vertex" on Vertex AI.
+func (v *extraContent) UnmarshalJSON(b []byte) error {
+	*v = extraContent{}
+	var platforms map[string]struct {
+		Thought   bool          `json:"thought"`
+		Signature jsonwire.Word `json:"thought_signature"`
+	}
+	_ = json.Unmarshal(b, &platforms) // what fits is filled in
+	for _, p := range platforms {
+		v.thought = v.thought || p.Thought
+		if p.Signature != "" {
+			v.raw = bytes.Clone(b)
+		}
+	}
+	return nil
+}
+
+// items are a list, or one element in the place of a list of one.
+type items[T any] []T
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (v *callDeltas) UnmarshalJSON(b []byte) (err error) {
-	*v, err = list[callDelta](b)
+func (v *items[T]) UnmarshalJSON(b []byte) (err error) {
+	*v, err = list[T](b)
 	return err
 }
 
