@@ -329,6 +329,8 @@ func plainWords(u *adapters.UpstreamError) string {
 	switch {
 	case errors.Is(u.Err, generation.ErrNotJSON):
 		return fmt.Sprintf("the provider answered HTTP %d with a page or text that is no JSON", u.Status)
+	case errors.Is(u.Err, frame.ErrNoEvents):
+		return "the provider answered with a page or text that is no event stream"
 	case u.Status != 0:
 		return words + fmt.Sprintf(" (HTTP %d)", u.Status)
 	}

@@ -33,6 +33,7 @@
 //   - A read error as it came, or inside [*TruncatedError] when it cut a frame
 //     of which nothing could be given out.
 //   - [*TooLargeError] and [*CorruptError]: the bytes themselves are at fault.
+//   - [ErrNoEvents]: it is a text of another kind, such as a page of HTML.
 //
 // A text frame that the end of the body cut is still given out, with
 // Unterminated set; the end or the error follows at the next call. Often only

@@ -1,6 +1,13 @@
 package frame
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrNoEvents says that a whole body holds no line of an event stream, as the page of a
+// proxy that answers with status 200.
+var ErrNoEvents = errors.New("frame: the body is no event stream")
 
 // TooLargeError says that a frame is larger than the reader's limit.
 type TooLargeError struct {

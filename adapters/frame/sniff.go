@@ -57,7 +57,7 @@ func (s *sniffer) text() parser {
 		case ' ', '\t':
 			state = ignoredRest
 		default:
-			return &sseParser{in: s.in, state: state}
+			return &sseParser{in: s.in, state: state, other: state == ignoredRest}
 		}
 		s.in.skip(1)
 	}

@@ -39,6 +39,9 @@ type sseParser struct {
 	event   []byte
 
 	lastEvent string
+
+	// said: a line was one of an event stream; other: one was none.
+	said, other bool
 }
 
 func (p *sseParser) next() (Frame, error) {
@@ -152,6 +155,7 @@ func (p *sseParser) beginLine() (blank bool) {
 		p.endLine()
 		return true
 	case ':':
+		p.said = true
 		p.state = ignoredRest
 	case '{':
 		// No field begins like this: a bare JSON line, as some hosts end a stream
@@ -195,6 +199,7 @@ func (p *sseParser) readName() error {
 		p.endLine()
 		return err
 	case p.fieldLen == maxFieldName:
+		p.other = true
 		p.state = ignoredRest
 	default:
 		p.field[p.fieldLen] = c
@@ -229,13 +234,18 @@ func (p *sseParser) beginValue() error {
 		p.openEvent()
 		p.isData = false
 		p.event = p.event[:0]
+	case "id", "retry":
+		p.said = true
+		p.state = ignoredRest
 	default:
+		p.other = true
 		p.state = ignoredRest
 	}
 	return nil
 }
 
 func (p *sseParser) openEvent() {
+	p.said = true
 	if !p.open {
 		p.open = true
 		p.offset = p.lineOffset
@@ -282,6 +292,7 @@ func (p *sseParser) dispatch() (Frame, bool) {
 // pending, then without.
 func (p *sseParser) finish() (Frame, error) {
 	cutOffset, cut := p.offset, p.open
+	page := p.other // not by a name that was cut
 	if p.state == fieldName {
 		// The last line has no end: "data" may stand there as a whole name.
 		if !cut {
@@ -296,8 +307,11 @@ func (p *sseParser) finish() (Frame, error) {
 		f.Unterminated = true
 		return f, nil
 	}
-	if cut && p.in.err != io.EOF {
+	switch {
+	case cut && p.in.err != io.EOF:
 		return Frame{}, p.in.truncated(cutOffset)
+	case page && !p.said && p.in.index == 0 && p.in.err == io.EOF:
+		return Frame{}, ErrNoEvents
 	}
 	return Frame{}, p.in.err
 }

@@ -81,7 +81,7 @@ var sseCases = []textCase{
 		name: "second byte order mark is part of a name", body: "\xef\xbb\xbf\xef\xbb\xbfdata: {}\n\ndata: []\n\n",
 		want: []Frame{ev(16, "", "[]")},
 	},
-	{name: "late byte order mark", body: "\n\xef\xbb\xbfdata: {}\n\n"},
+	{name: "late byte order mark", body: "\n\xef\xbb\xbfdata: {}\n\n", err: ErrNoEvents},
 	{name: "half a byte order mark", body: "\xef\xbbdata: {}\ndata: []\n\n", want: []Frame{ev(11, "", "[]")}},
 	{name: "half a byte order mark, then a line end", body: "\xef\ndata: []\n\n", want: []Frame{ev(2, "", "[]")}},
 	{name: "only a byte order mark", body: "\xef\xbb\xbf"},
@@ -107,6 +107,14 @@ var sseCases = []textCase{
 	{name: "cut in the event name", body: "data: {}\nevent: mess", want: []Frame{cut(ev(0, "mess", "{}"))}},
 	{name: "cut before the data", body: "data: {}\n\nevent: a\ndata: ", want: []Frame{ev(0, "", "{}")}},
 	{name: "cut in data that is skipped", body: "data: pin"},
+	{name: "cut in the first name", body: "even"},
+
+	{name: "a page", body: "\n<!DOCTYPE html>\n<html>\n</html>\n", err: ErrNoEvents},
+	{name: "a page in one line", body: "<html><body>Sign in</body></html>", err: ErrNoEvents},
+	{name: "an indented page", body: "  <html>", err: ErrNoEvents},
+	{name: "a word", body: "Busy\n", err: ErrNoEvents},
+	{name: "a page behind a comment", body: ": hello\n\n<html></html>\n"},
+	{name: "a page behind an event", body: "data: {}\n\n<html></html>\n", want: []Frame{ev(0, "", "{}")}},
 }
 
 func TestSSE(t *testing.T) {
