@@ -105,6 +105,11 @@ func signedText(s string, sig *llmdv1.Signature) *llmdv1.AssistantContent {
 	return &llmdv1.AssistantContent{Block: &llmdv1.AssistantContent_Text{Text: &llmdv1.TextContent{Text: s, Signature: sig}}}
 }
 
+// details is a signature of hosts that send typed items of reasoning.
+func details(by issuer, list string) *llmdv1.Signature {
+	return &llmdv1.Signature{Data: []byte(list), Format: "chat.reasoning_details", Api: by.api, Provider: by.provider, Model: by.model}
+}
+
 func thinking(s string, sig *llmdv1.Signature) *llmdv1.AssistantContent {
 	return &llmdv1.AssistantContent{Block: &llmdv1.AssistantContent_Thinking{Thinking: &llmdv1.ThinkingContent{Thinking: s, Signature: sig}}}
 }

@@ -242,6 +242,14 @@ func thinkingExamples() []example {
 			changes: changes(change(1, 0, dropped, "thinking.foreign"), change(1, 1, dropped, "thinking.foreign")),
 		},
 		{
+			// As Snowflake sends them: see its recording.
+			name: "foreign words that stand in the signature alone become text", to: claude,
+			in: conversation(ask, answer(chat, thinking("", details(chat, `[{"type":"reasoning.text","text":"15 * 27 = 405","index":0},{"type":"reasoning.encrypted","data":"E"},{"type":"reasoning.summary","summary":"Done."}]`)),
+				thinking("", details(chat, `[{"type":"reasoning.encrypted","data":"E"}]`)), text("y")), next),
+			want:    conversation(ask, answer(chat, text("15 * 27 = 405\n\nDone."), text("y")), next),
+			changes: changes(change(1, 0, downgraded, "thinking.foreign"), change(1, 1, dropped, "thinking.foreign")),
+		},
+		{
 			name: "T7 T8 foreign thinking without words is dropped", to: gpt,
 			in:   conversation(ask, answer(claude, redacted(hidden), thinking("", sign("S")), thinking(" ", nil), text("y")), next),
 			want: conversation(ask, answer(claude, text("y")), next),

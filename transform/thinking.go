@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/llmd-dev/llmd/adapters"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
@@ -13,7 +14,8 @@ import (
 func (a *answer) thinking(k int, b *llmdv1.AssistantContent) *llmdv1.AssistantContent {
 	th := b.GetThinking()
 	v := a.judge(th.GetSignature())
-	blank := strings.TrimSpace(th.GetThinking()) == ""
+	words := adapters.Thoughts(th)
+	blank := strings.TrimSpace(words) == ""
 	switch {
 	case v == usable:
 		return b
@@ -33,7 +35,7 @@ func (a *answer) thinking(k int, b *llmdv1.AssistantContent) *llmdv1.AssistantCo
 		return nil
 	}
 	a.note(k, downgraded, rule, why+"; sent as text")
-	return assistantText(&llmdv1.TextContent{Text: th.GetThinking()})
+	return assistantText(&llmdv1.TextContent{Text: words})
 }
 
 // unsigned sends the target's own thinking back without a signature.
@@ -101,10 +103,11 @@ func (h *handoff) thinksTooLong(content []*llmdv1.AssistantContent) bool {
 // lastThinking gives what is sent instead of thinking at the end; nil = nothing.
 func (h *handoff) lastThinking(t *turn, k int, th *llmdv1.ThinkingContent) *llmdv1.AssistantContent {
 	const why = "the API takes no answer without anything after its thinking"
-	if strings.TrimSpace(th.GetThinking()) == "" || h.Policy.GetForeignThinking() == llmdv1.ForeignThinking_FOREIGN_THINKING_DROP {
+	words := adapters.Thoughts(th)
+	if strings.TrimSpace(words) == "" || h.Policy.GetForeignThinking() == llmdv1.ForeignThinking_FOREIGN_THINKING_DROP {
 		h.reportBlock(t, k, dropped, ruleThinkingLast, why)
 		return nil
 	}
 	h.reportBlock(t, k, downgraded, ruleThinkingLast, why+"; sent as text")
-	return assistantText(&llmdv1.TextContent{Text: th.GetThinking()})
+	return assistantText(&llmdv1.TextContent{Text: words})
 }
