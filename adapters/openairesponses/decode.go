@@ -102,9 +102,13 @@ func (d *decoder) event(e *event, sink *adapters.Sink) error {
 		d.refusal(e)
 		d.wholeText(e, e.Refusal, sink)
 	case "response.content_part.done":
-		d.wholePart(e, sink)
+		if e.Part != nil {
+			d.wholePart(e, sink)
+		}
 	case "response.reasoning_summary_part.done":
-		d.wholeThought(e, piece{fromSummary, e.SummaryIndex}, e.Part.Text, sink)
+		if e.Part != nil {
+			d.wholeThought(e, piece{fromSummary, e.SummaryIndex}, e.Part.Text, sink)
+		}
 	case "response.reasoning_summary_text.delta":
 		d.think(e, piece{fromSummary, e.SummaryIndex}, e.Delta, sink)
 	case "response.reasoning_summary_text.done":

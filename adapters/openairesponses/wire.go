@@ -42,7 +42,7 @@ type event struct {
 	Text         looseText
 	Refusal      looseText
 	Arguments    looseText
-	Part         part
+	Part         *part
 	// CallID and Name are a call's, in the event that ends its arguments.
 	CallID string `json:"call_id"`
 	Name   string
