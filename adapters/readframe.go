@@ -61,6 +61,17 @@ func InnerObject(text string) string {
 	return string(inner)
 }
 
+// WholeInput is the text of a call's input that came at once. Some hosts send the object
+// as a string.
+func WholeInput(input json.RawMessage) string {
+	var text jsonwire.Text
+	if len(input) > 0 && (input[0] == '"' || input[0] == 'n') {
+		_ = text.UnmarshalJSON(input) // a valid string or null
+		return string(text)
+	}
+	return string(input)
+}
+
 // FrameError means that a frame could not be read. Its text does not quote it.
 type FrameError struct {
 	// Index is the frame's number, Offset its place in the body.

@@ -106,7 +106,7 @@ func (b *openBlock) end(next int, sink *adapters.Sink) {
 			sink.Signature(b.key, thinkingFormat, b.signature)
 		}
 	case callBlock:
-		if arguments := wholeInput(b.input); !b.written && arguments != "" {
+		if arguments := adapters.WholeInput(b.input); !b.written && arguments != "" {
 			sink.Arguments(b.key, arguments)
 		}
 	}
@@ -115,17 +115,6 @@ func (b *openBlock) end(next int, sink *adapters.Sink) {
 	if len(b.citations) > 0 {
 		sink.ProviderContent(next, citationsKind, citationsBlock(b.citations))
 	}
-}
-
-// wholeInput is the text of a call's input as the block began with it. Some hosts
-// send the object as a string.
-func wholeInput(input json.RawMessage) string {
-	var text jsonwire.Text
-	if len(input) > 0 && (input[0] == '"' || input[0] == 'n') {
-		_ = text.UnmarshalJSON(input) // a valid string or null
-		return string(text)
-	}
-	return string(input)
 }
 
 // citationsBlock keeps the citations of a text block.
@@ -152,7 +141,8 @@ type opaque struct {
 	input []byte // fragments of "input"
 	// texts are other members that deltas carried: strings are continued, as
 	// "content" of a compaction, anything else replaces what was there.
-	texts []member
+	texts  []member
+	places map[string]int // of texts by key
 }
 
 // member is one member of a block as its deltas made it.
@@ -187,15 +177,18 @@ func (o *opaque) add(d *delta, frame []byte) {
 	}
 }
 
-// member finds a member or makes a new one; blocks have a handful.
+// member finds a member or makes a new one.
 func (o *opaque) member(key string) *member {
-	for i := range o.texts {
-		if o.texts[i].key == key {
-			return &o.texts[i]
+	i, ok := o.places[key]
+	if !ok {
+		if o.places == nil {
+			o.places = make(map[string]int)
 		}
+		i = len(o.texts)
+		o.places[key] = i
+		o.texts = append(o.texts, member{key: key})
 	}
-	o.texts = append(o.texts, member{key: key})
-	return &o.texts[len(o.texts)-1]
+	return &o.texts[i]
 }
 
 func (m *member) set(value json.RawMessage) {
@@ -217,19 +210,23 @@ func (o *opaque) assemble() []byte {
 	if err != nil {
 		return o.raw
 	}
+	block := members{list: started, places: make(map[string]int, len(started))}
+	for i, m := range started {
+		block.places[m.Key] = i
+	}
 	if len(o.input) > 0 {
-		started = replace(started, "input", adapters.WholeObject(string(o.input)))
+		block.set("input", adapters.WholeObject(string(o.input)))
 	}
 	for _, m := range o.texts {
 		value := m.raw
 		if value == nil {
-			value = jsonwire.AppendString(nil, jsonwire.Clean(began(started, m.key)+string(m.text)))
+			value = jsonwire.AppendString(nil, jsonwire.Clean(block.text(m.key)+string(m.text)))
 		}
-		started = replace(started, m.key, value)
+		block.set(m.key, value)
 	}
 	var w jsonwire.Writer
 	w.BeginObject()
-	for _, m := range started {
+	for _, m := range block.list {
 		w.Key(m.Key)
 		w.RawBytes(m.Value)
 	}
@@ -237,25 +234,30 @@ func (o *opaque) assemble() []byte {
 	return w.Bytes()
 }
 
-// replace sets a member in its place, or adds it at the end.
-func replace(members []jsonwire.Member, key string, value json.RawMessage) []jsonwire.Member {
-	for i := range members {
-		if members[i].Key == key {
-			members[i].Value = value
-			return members
-		}
-	}
-	return append(members, jsonwire.Member{Key: key, Value: value})
+// members are those of a block while its deltas are worked in.
+type members struct {
+	list   []jsonwire.Member
+	places map[string]int // by key
 }
 
-// began is the string that a member held when the block began.
-func began(members []jsonwire.Member, key string) string {
-	for _, m := range members {
-		if m.Key == key && m.Value[0] == '"' {
-			var text jsonwire.Text
-			_ = text.UnmarshalJSON(m.Value) // a valid string
-			return string(text)
-		}
+// set sets a member in its place, or adds it at the end.
+func (ms *members) set(key string, value json.RawMessage) {
+	i, ok := ms.places[key]
+	if !ok {
+		i = len(ms.list)
+		ms.places[key] = i
+		ms.list = append(ms.list, jsonwire.Member{Key: key})
 	}
-	return ""
+	ms.list[i].Value = value
+}
+
+// text is the string that a member held when the block began.
+func (ms *members) text(key string) string {
+	i, ok := ms.places[key]
+	if !ok || ms.list[i].Value[0] != '"' {
+		return ""
+	}
+	var text jsonwire.Text
+	_ = text.UnmarshalJSON(ms.list[i].Value) // a valid string
+	return string(text)
 }

@@ -62,6 +62,9 @@ func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
 	if err := adapters.ReadFrame(f, e); err != nil {
 		return err
 	}
+	if d.stopped && f.Event != "metadata" {
+		return nil // nothing else belongs to the answer
+	}
 	switch f.Event {
 	case "contentBlockStart":
 		d.startBlock(e.Index, e.Start, sink)
@@ -108,6 +111,9 @@ func (d *decoder) startBlock(index int, raw json.RawMessage, sink *adapters.Sink
 	var s start
 	if len(raw) == 0 || !adapters.Readable(json.Unmarshal(raw, &s)) {
 		return
+	}
+	if s.ToolUse != nil && kindOf(member(raw, "toolUse")) != '{' {
+		return // no call at all
 	}
 	if s.ToolUse != nil && s.ToolUse.ofClient() {
 		d.endBlock(index, sink) // where a host forgot to
@@ -267,8 +273,8 @@ func tellStop(word string, sink *adapters.Sink) {
 // metadata is the last message.
 // https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStreamMetadataEvent.html.
 func (d *decoder) metadata(e *event, sink *adapters.Sink) {
-	if e.Usage != nil {
-		sink.Usage(e.Usage.message())
+	if m := e.Usage.message(); m != nil {
+		sink.Usage(m)
 	}
 	if e.ServiceTier.Type != "" {
 		sink.ServiceTier(e.ServiceTier.Type)
@@ -312,8 +318,8 @@ func (d *decoder) wholeBlock(index int, raw json.RawMessage, sink *adapters.Sink
 		o.citations = b.Citations.Citations
 	case b.ToolUse != nil && b.ToolUse.ofClient():
 		d.startBlock(index, raw, sink)
-		if input := b.ToolUse.Input; len(input) > 0 && input[0] == '{' {
-			sink.Arguments(d.open[index].key, string(input))
+		if input := adapters.WholeInput(b.ToolUse.Input); input != "" {
+			sink.Arguments(d.open[index].key, input)
 		}
 	default:
 		if kind := strange(raw); kind != "" {

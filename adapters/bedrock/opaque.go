@@ -20,6 +20,7 @@ const opaqueDepth = 4
 type opaque struct {
 	kind    byte // '{', '[', '"', '-' for other values; 0 = nothing yet
 	members []opaqueMember
+	places  map[string]*opaque // the values of members by key, where there are many
 	items   []*opaque
 	pieces  []string        // of a string
 	raw     json.RawMessage // another value
@@ -80,16 +81,39 @@ func kindOf(value json.RawMessage) byte {
 	return '-'
 }
 
-// member finds a member or makes it; blocks have a handful.
+// fewMembers is how many members are searched one by one. Blocks have a handful.
+const fewMembers = 16
+
+// member finds a member or makes it.
 func (o *opaque) member(key string) *opaque {
+	if v := o.find(key); v != nil {
+		return v
+	}
+	v := &opaque{}
+	o.members = append(o.members, opaqueMember{key, v})
+	switch {
+	case o.places != nil:
+		o.places[key] = v
+	case len(o.members) > fewMembers:
+		o.places = make(map[string]*opaque)
+		for _, m := range o.members {
+			o.places[m.key] = m.value
+		}
+	}
+	return v
+}
+
+// find is the value of a member; nil if there is none.
+func (o *opaque) find(key string) *opaque {
+	if o.places != nil {
+		return o.places[key]
+	}
 	for _, m := range o.members {
 		if m.key == key {
 			return m.value
 		}
 	}
-	v := &opaque{}
-	o.members = append(o.members, opaqueMember{key, v})
-	return v
+	return nil
 }
 
 // item appends to a list. Texts are fragments of one text.

@@ -34,9 +34,12 @@ type usage struct {
 	} `json:"cacheDetails"`
 }
 
-// message is the usage in the contract's terms. How much of the output was thinking
-// the API does not say.
+// message is the usage in the contract's terms; nil if the provider counted nothing. How
+// much of the output was thinking the API does not say.
 func (u *usage) message() *llmdv1.Usage {
+	if u == nil || u.Input == 0 && u.Output == 0 && u.CacheRead == 0 && u.CacheWrite == 0 {
+		return nil
+	}
 	m := &llmdv1.Usage{
 		InputTokens:      int32(u.Input),
 		OutputTokens:     int32(u.Output),

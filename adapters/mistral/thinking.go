@@ -14,6 +14,7 @@ type thinking struct {
 	elements []element
 	text     strings.Builder // behind the last of elements
 	members  []jsonwire.Member
+	places   map[string]int // of members by key
 }
 
 // add takes a piece and returns its text.
@@ -36,12 +37,14 @@ func (t *thinking) add(d *thoughtDelta) string {
 
 // set keeps a member; of those with one key the last counts.
 func (t *thinking) set(m jsonwire.Member) {
-	for i := range t.members {
-		if t.members[i].Key == m.Key {
-			t.members[i] = m
-			return
-		}
+	if i, ok := t.places[m.Key]; ok {
+		t.members[i] = m
+		return
 	}
+	if t.places == nil {
+		t.places = make(map[string]int)
+	}
+	t.places[m.Key] = len(t.members)
 	t.members = append(t.members, m)
 }
 
