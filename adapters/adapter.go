@@ -125,6 +125,19 @@ type Constraints struct {
 	WholeSurrogates bool
 	// ProviderContent: the API takes its own untyped blocks back.
 	ProviderContent bool
+	// Pairs are those of them of which one half is not taken without the other.
+	Pairs []Pair
+}
+
+// Pair is a call of a tool that runs at the provider, and its results. A "*" at the
+// beginning of a kind stands for anything.
+type Pair struct {
+	// Call and Result are the kinds of the blocks.
+	Call, Result string
+	// CallID and ResultID are where the id stands that joins them: a member of the block, or
+	// of the object within it that is named like its kind. Without ids a result belongs to
+	// the call before it.
+	CallID, ResultID string
 }
 
 // NameRule is a rule for names of tools. The zero value allows any name; otherwise a

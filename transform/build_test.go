@@ -170,6 +170,7 @@ func limits(to issuer) adapters.Constraints {
 		c.ToolCallIDs = word64
 		c.ErrorResultImages, c.MergeTurns, c.UserFirst, c.Prefill, c.ProviderContent = false, true, true, true, true
 		c.AnswerAfterThinking, c.WholeSurrogates = true, true
+		c.Pairs = []adapters.Pair{{Call: "server_tool_use", Result: "*_tool_result", CallID: "id", ResultID: "tool_use_id"}}
 		c.ImageTypes = []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
 		c.SignatureFormats = append(c.SignatureFormats, "anthropic.redacted_thinking")
 	case gpt:
@@ -181,6 +182,7 @@ func limits(to issuer) adapters.Constraints {
 	case gemini:
 		c.ToolCallIDs = word64
 		c.MergeTurns, c.UserFirst, c.UnsignedThinking = true, true, true
+		c.ProviderContent, c.Pairs = true, []adapters.Pair{{Call: "executableCode", Result: "codeExecutionResult", CallID: "id", ResultID: "id"}}
 		c.CallSignature = &llmdv1.Signature{Data: []byte("skip_thought_signature_validator"), Format: "google.thought"}
 	case mistral:
 		c.ToolCallIDs = adapters.IDRule{ExactLen: 9, Alphanumeric: true}

@@ -113,6 +113,23 @@ func (g *generator) answer() *llmdv1.Message {
 	return m
 }
 
+// providers is a block of a provider's own, at times half of a pair.
+func (g *generator) providers(by issuer) *llmdv1.ProviderContent {
+	p := &llmdv1.ProviderContent{Api: by.api, Provider: by.provider, Model: by.model, Type: "search", RawJson: []byte(g.word())}
+	id := pick(g, "a", "b")
+	switch g.IntN(8) {
+	case 0, 1:
+		p.Type, p.RawJson = "server_tool_use", fmt.Appendf(nil, `{"id":%q}`, id)
+	case 2, 3:
+		p.Type, p.RawJson = "web_search_tool_result", fmt.Appendf(nil, `{"tool_use_id":%q}`, id)
+	case 4:
+		p.Type, p.RawJson = "executableCode", []byte(`{"executableCode":{}}`)
+	case 5:
+		p.Type, p.RawJson = "codeExecutionResult", []byte(`{"codeExecutionResult":{}}`)
+	}
+	return p
+}
+
 func (g *generator) block(by issuer) *llmdv1.AssistantContent {
 	switch g.IntN(8) {
 	case 0, 1:
@@ -130,7 +147,7 @@ func (g *generator) block(by issuer) *llmdv1.AssistantContent {
 		if g.one(8) {
 			return &llmdv1.AssistantContent{}
 		}
-		return own(&llmdv1.ProviderContent{Api: by.api, Provider: by.provider, Model: by.model, Type: "search", RawJson: []byte(g.word())})
+		return own(g.providers(by))
 	default:
 		c := &llmdv1.ToolCall{Id: g.id(), Name: g.word(), Signature: g.signature(by), Incomplete: g.one(15)}
 		c.ArgumentsJson = pick(g, "", "{}", `{"a": 1.0}`, `{ "b":[]}`, "[1]", `{"a":`, "null", "x")

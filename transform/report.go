@@ -31,6 +31,7 @@ const (
 
 	ruleProviderForeign     = "provider_content.foreign"
 	ruleProviderUnsupported = "provider_content.unsupported"
+	ruleProviderUnpaired    = "provider_content.unpaired"
 
 	ruleCallSignatureRemoved  = "tool_call.signature_removed"
 	ruleCallSignatureInserted = "tool_call.signature_inserted"
@@ -61,7 +62,7 @@ func Rules() []string {
 		ruleThinkingForeign, ruleThinkingUnsigned, ruleThinkingRedacted, ruleThinkingEmpty,
 		ruleThinkingLast,
 		ruleTextSignature, ruleTextEmpty,
-		ruleProviderForeign, ruleProviderUnsupported,
+		ruleProviderForeign, ruleProviderUnsupported, ruleProviderUnpaired,
 		ruleCallSignatureRemoved, ruleCallSignatureInserted, ruleCallArguments, ruleCallMended, ruleCallName, ruleCallID,
 		ruleGroupBroken, ruleResultSynthesized, ruleResultOrphan, ruleResultDuplicate,
 		ruleResultOfAborted, ruleResultErrorText,

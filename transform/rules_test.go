@@ -44,7 +44,7 @@ func returnsOf(id, name string) *llmdv1.Message {
 }
 
 func examples() []example {
-	return slices.Concat(turnExamples(), thinkingExamples(), blockExamples(), pairingExamples(), imageExamples())
+	return slices.Concat(turnExamples(), thinkingExamples(), blockExamples(), halfExamples(), pairingExamples(), imageExamples())
 }
 
 func TestExamples(t *testing.T) {
@@ -326,7 +326,7 @@ func blockExamples() []example {
 	thought := gemini.sign("google.thought", "R0VN")
 	item := gpt.sign("openai.item_id", "fc_1")
 	bypass := limits(gemini).CallSignature
-	search := &llmdv1.ProviderContent{Api: claude.api, Provider: claude.provider, Model: "claude-older", Type: "server_tool_use", RawJson: []byte(`{"z":1, "a":2}`)}
+	search := &llmdv1.ProviderContent{Api: claude.api, Provider: claude.provider, Model: "claude-older", Type: "search", RawJson: []byte(`{"z":1, "a":2}`)}
 	return []example{
 		{
 			name: "T10 T11 signatures of others come off texts and calls", to: claude,
@@ -399,6 +399,84 @@ func blockExamples() []example {
 			in:      conversation(ask, answer(claude, own(search), text("a")), next),
 			want:    conversation(ask, answer(claude, text("a")), next),
 			changes: changes(change(1, 0, dropped, "provider_content.unsupported")),
+		},
+	}
+}
+
+// half is a block of a provider's own, which is a call or a result.
+func half(by issuer, kind, raw string) *llmdv1.AssistantContent {
+	return own(&llmdv1.ProviderContent{Api: by.api, Provider: by.provider, Model: by.model, Type: kind, RawJson: []byte(raw)})
+}
+
+func halfExamples() []example {
+	ask, next := says("q"), says("next")
+	use := func(id string) *llmdv1.AssistantContent {
+		return half(claude, "server_tool_use", `{"type":"server_tool_use","id":"`+id+`","name":"web_search","input":{}}`)
+	}
+	found := func(id string) *llmdv1.AssistantContent {
+		return half(claude, "web_search_tool_result", `{"type":"web_search_tool_result","tool_use_id":"`+id+`","content":[]}`)
+	}
+	code, out := half(gemini, "executableCode", `{"executableCode":{"code":"1"}}`), half(gemini, "codeExecutionResult", `{"codeExecutionResult":{"output":"1"}}`)
+	run, ran := half(gemini, "executableCode", `{"executableCode":{"id":"x","code":"1"}}`), half(gemini, "codeExecutionResult", `{"codeExecutionResult":{"id":"x"}}`)
+	unpaired := func(message, block int32) *llmdv1.HandoffChange {
+		return change(message, block, dropped, "provider_content.unpaired")
+	}
+	return []example{
+		{
+			name: "whole pairs of an aborted turn, and no halves", to: claude, policy: keepComplete,
+			in:      conversation(ask, ended(claude, aborted, use("a"), found("a"), text("x"), use("b")), next),
+			want:    conversation(ask, ended(claude, aborted, use("a"), found("a"), text("x")), next),
+			changes: changes(unpaired(1, 3)),
+		},
+		{
+			name: "nor at its end", to: claude, policy: keepComplete,
+			in:      conversation(ask, ended(claude, aborted, text("x"), use("b"))),
+			want:    conversation(ask, ended(claude, aborted, text("x"))),
+			changes: changes(unpaired(1, 1)),
+		},
+		{
+			name: "a paused turn goes on", to: claude,
+			in: conversation(ask, answer(claude, text("x"), use("b"))),
+		},
+		{
+			name: "or does not, if the user speaks", to: claude,
+			in:      conversation(ask, answer(claude, text("x"), use("b")), next),
+			want:    conversation(ask, answer(claude, text("x")), next),
+			changes: changes(unpaired(1, 1)),
+		},
+		{
+			name: "a paused turn that was given on in one more", to: claude,
+			in:      conversation(ask, answer(claude, use("b")), answer(claude, found("b"), text("x")), next),
+			want:    conversation(ask, answer(claude, use("b"), found("b"), text("x")), next),
+			changes: changes(whole(2, rewritten, "turn.merged")),
+		},
+		{
+			name: "a call that waits for the results of the caller's tools", to: claude,
+			in: conversation(ask, answer(claude, use("b"), calls("c")), returns("c", "1"), answer(claude, found("b"), text("x")), next),
+		},
+		{
+			name: "a result whose call went with an aborted turn", to: claude,
+			in:      conversation(ask, ended(claude, aborted, use("b")), next, answer(claude, found("b"), text("x")), next),
+			want:    conversation(user(uText("q"), uText("next")), answer(claude, text("x")), next),
+			changes: changes(whole(1, dropped, "turn.aborted"), whole(2, rewritten, "turn.merged"), unpaired(3, 0)),
+		},
+		{
+			name: "a turn that was half a pair alone", to: claude,
+			in:      conversation(ask, answer(claude, use("b")), next),
+			want:    conversation(user(uText("q"), uText("next"))),
+			changes: changes(whole(1, rewritten, "turn.empty"), unpaired(1, 0), whole(2, rewritten, "turn.merged")),
+		},
+		{
+			name: "pairs without ids", to: gemini,
+			in:      conversation(ask, answer(gemini, out, code, out, out, text("x"), code, text("y")), next),
+			want:    conversation(ask, answer(gemini, code, out, out, text("x"), text("y")), next),
+			changes: changes(unpaired(1, 0), unpaired(1, 5)),
+		},
+		{
+			name: "pairs with ids within", to: gemini,
+			in:      conversation(ask, answer(gemini, run, ran, half(gemini, "executableCode", `{"executableCode":{"id":"y"}}`)), next),
+			want:    conversation(ask, answer(gemini, run, ran), next),
+			changes: changes(unpaired(1, 2)),
 		},
 	}
 }

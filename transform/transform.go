@@ -115,6 +115,7 @@ func passes() []pass {
 		{"images", (*handoff).fitImages},
 		{"errors", always((*handoff).spellErrors)},
 		{"blank text", always((*handoff).dropBlankText)},
+		{"halves", always((*handoff).dropHalves)},
 		{"thinking at the end", always((*handoff).endThinking)},
 		{"turns", always((*handoff).arrangeTurns)},
 	}

@@ -308,6 +308,10 @@ func TestConstraints(t *testing.T) {
 	s.m.Compat.AllowEmptySignature = true
 	c := New().Constraints(s.m)
 	want := adapters.Constraints{
+		Pairs: []adapters.Pair{
+			{Call: "server_tool_use", Result: "*_tool_result", CallID: "id", ResultID: "tool_use_id"},
+			{Call: "mcp_tool_use", Result: "mcp_tool_result", CallID: "id", ResultID: "tool_use_id"},
+		},
 		ToolCallIDs: adapters.IDRule{MaxLen: 64, WordChars: true}, ToolNames: adapters.NameRule{MaxLen: 64}, Images: true, MergeTurns: true, UserFirst: true, Prefill: true,
 		ToolErrorFlag: true, SignatureFormats: []string{"anthropic.thinking", "anthropic.redacted_thinking"}, UnsignedThinking: true, ProviderContent: true,
 		ImageTypes: []string{"image/jpeg", "image/png", "image/gif", "image/webp"}, AnswerAfterThinking: true, WholeSurrogates: true,

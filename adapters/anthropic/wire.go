@@ -60,10 +60,23 @@ func (*Adapter) Constraints(m *profile.Model) adapters.Constraints {
 		SignatureFormats: []string{thinkingFormat, redactedFormat},
 		UnsignedThinking: m.Compat.AllowEmptySignature,
 		ProviderContent:  true,
+		Pairs:            pairs(),
 		// "The final block in an assistant message cannot be `thinking`" and
 		// "The request body is not valid JSON: no low surrogate in string".
 		AnswerAfterThinking: true,
 		WholeSurrogates:     true,
+	}
+}
+
+// pairs: "`web_search` tool use with id ... was found without a corresponding
+// `web_search_tool_result` block", and each result "must have a corresponding
+// `server_tool_use` block before it".
+// https://github.com/AnswerDotAI/lisette/issues/90
+// https://github.com/anthropics/claude-code/issues/69828.
+func pairs() []adapters.Pair {
+	return []adapters.Pair{
+		{Call: "server_tool_use", Result: "*_tool_result", CallID: "id", ResultID: "tool_use_id"},
+		{Call: "mcp_tool_use", Result: "mcp_tool_result", CallID: "id", ResultID: "tool_use_id"},
 	}
 }
 

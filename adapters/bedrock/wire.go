@@ -54,6 +54,7 @@ func (*Adapter) Constraints(m *profile.Model) adapters.Constraints {
 		SignatureFormats:  []string{reasoningFormat, redactedFormat},
 		UnsignedThinking:  t.family != claude,
 		ProviderContent:   true,
+		Pairs:             []adapters.Pair{{Call: "toolUse", Result: "toolResult", CallID: "toolUseId", ResultID: "toolUseId"}},
 		// Claude's own rules, which the API hands on.
 		AnswerAfterThinking: t.family == claude,
 		WholeSurrogates:     true,

@@ -70,6 +70,11 @@ func (a *Adapter) Constraints(m *profile.Model) adapters.Constraints {
 		SignatureFormats:  []string{signatureFormat},
 		UnsignedThinking:  true,
 		ProviderContent:   true,
+		// https://ai.google.dev/api/caching#Part
+		Pairs: []adapters.Pair{
+			{Call: "executableCode", Result: "codeExecutionResult", CallID: "id", ResultID: "id"},
+			{Call: "toolCall", Result: "toolResponse", CallID: "id", ResultID: "id"},
+		},
 		// Protocol buffers read no half of a surrogate pair.
 		// https://github.com/protocolbuffers/protobuf/blob/main/conformance/binary_json_conformance_suite.cc
 		WholeSurrogates: true,

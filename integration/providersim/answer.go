@@ -42,7 +42,8 @@ const (
 	saidRedacted
 	saidText
 	saidCall
-	saidOwn // a block of the provider's own kind
+	saidOwn       // a block of the provider's own kind
+	saidOwnResult // what its call came to, where the API has a block of its own for that
 )
 
 // said is one piece of an answer.
@@ -60,6 +61,7 @@ const (
 	endCalls
 	endLength
 	endRefusal
+	endPause // with a call of the provider's own that is made when the turn goes on
 )
 
 // reply is an answer before it is written in the API's notation.
@@ -80,6 +82,8 @@ type wish struct {
 	thinks bool
 	// redacts and own: the API has redacted thinking, and blocks of its own.
 	redacts, own bool
+	// pauses: the API ends a long turn of calls of its own before it is over.
+	pauses bool
 }
 
 type tool struct {
@@ -121,6 +125,11 @@ func (a *reply) decide(w wish) {
 	}
 	if w.own && a.one(20) {
 		a.pieces = append(a.pieces, said{kind: saidOwn, text: a.word()})
+	}
+	if w.pauses && calls == 0 && a.one(12) {
+		a.pieces = append(a.pieces, said{kind: saidOwn, text: a.word()})
+		a.end = endPause
+		return
 	}
 	if calls == 0 || a.one(2) {
 		a.pieces = append(a.pieces, said{kind: saidText, text: a.sentence()})

@@ -42,6 +42,7 @@ func anthropicRules() []Rule {
 		{ID: "anthropic.tool_result.one_for_each", Doc: docToolUse, check: resultOnce},
 		{ID: "anthropic.tool_result.first", Doc: docToolUse, check: resultsFirst},
 		{ID: "anthropic.tool_result.error_text_only", Doc: docToolUse, check: errorTextOnly},
+		{ID: "anthropic.server_tool.paired", Doc: "https://github.com/AnswerDotAI/lisette/issues/90", check: serverToolPaired},
 		{ID: "anthropic.tools.present_with_history", Doc: docToolUse, check: anthropicToolsPresent},
 		{ID: "anthropic.tools.names", Doc: docToolDefine, check: anthropicToolNames},
 		{ID: "anthropic.tools.schema", Doc: docToolDefine, check: anthropicToolSchema},

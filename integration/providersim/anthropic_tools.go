@@ -1,6 +1,9 @@
 package providersim
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 func toolUseIDs(r *request, bad report) {
 	for _, c := range r.calls {
@@ -77,6 +80,33 @@ func resultsFirst(r *request, bad report) {
 		}
 		other = other || p.kind != "tool_result"
 	})
+}
+
+// serverToolPaired: a call of the provider's own tool, and its result, are refused without
+// each other. The calls of the last turn are made now, and so are those that wait for
+// results of the client's tools.
+func serverToolPaired(r *request, bad report) {
+	last := len(r.messages) - 1
+	open, made := map[string]part{}, map[string]bool{}
+	r.eachPart(func(p part) {
+		switch id := p.value.get("tool_use_id").str(); {
+		case p.kind == "server_tool_use" || p.kind == "mcp_tool_use":
+			id = p.value.get("id").str()
+			open[id], made[id] = p, true
+		case p.kind == "tool_result" || !strings.HasSuffix(p.kind, "_tool_result"):
+		case !made[id]:
+			bad(p.path, "unexpected `tool_use_id` found in `%s` blocks: %s. Each `%s` block must have a corresponding `server_tool_use` block before it.", p.kind, id, p.kind)
+		default:
+			delete(open, id)
+		}
+	})
+	for id, p := range open {
+		waits := slices.ContainsFunc(r.results, func(res result) bool { return res.msg == p.msg+1 })
+		if p.msg != last && !waits {
+			name := p.value.get("name").str()
+			bad(p.path, "`%s` tool use with id %s was found without a corresponding `%s_tool_result` block", name, id, name)
+		}
+	}
 }
 
 func errorTextOnly(r *request, bad report) {

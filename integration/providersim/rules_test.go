@@ -123,6 +123,8 @@ func TestAnthropicRules(t *testing.T) {
 		{rule: "anthropic.tool_result.one_for_each", old: result, now: result + `,` + result},
 		{rule: "anthropic.tool_result.first", old: result, now: hi + `,` + result},
 		{rule: "anthropic.tool_result.error_text_only", old: `{"type":"text","text":"R"}`, now: image},
+		{rule: "anthropic.server_tool.paired", old: `"messages":[`, now: `"messages":[{"role":"user","content":"x"},{"role":"assistant","content":[{"type":"server_tool_use","id":"s","name":"web_search","input":{}}]},`},
+		{rule: "anthropic.server_tool.paired", old: call, now: `{"type":"web_search_tool_result","tool_use_id":"s","content":[]},` + call},
 		{rule: "anthropic.tools.present_with_history", old: `"tools":[{"name":"look","input_schema":{"type":"object","properties":{}}}],`, now: ``},
 		{rule: "anthropic.tools.names", old: `[{"name":"look"`, now: `[{"name":"a b"`},
 		{rule: "anthropic.tools.names", old: `"tools":[`, now: `"tools":[{"name":"look","input_schema":{"type":"object"}},`},

@@ -20,18 +20,31 @@ func (r *request) anthropicStream(a *reply) []byte {
 			})
 		})
 	})
-	for i, p := range a.pieces {
+	for i, p := range a.withOwnResults() {
 		r.anthropicBlock(&s, a, i, p)
 	}
 	s.event("message_delta", func(w *jsonwire.Writer) {
 		w.Member("type", "message_delta")
 		in(w, "delta", func() {
-			w.Member("stop_reason", [...]string{"end_turn", "tool_use", "max_tokens", "refusal"}[a.end])
+			w.Member("stop_reason", [...]string{"end_turn", "tool_use", "max_tokens", "refusal", "pause_turn"}[a.end])
 		})
 		in(w, "usage", func() { integer(w, "output_tokens", a.tokens()) })
 	})
 	s.event("message_stop", func(w *jsonwire.Writer) { w.Member("type", "message_stop") })
 	return s.Bytes()
+}
+
+// withOwnResults puts the results of the provider's own calls behind them. A paused turn
+// ends with one that is not made yet.
+func (a *reply) withOwnResults() []said {
+	var all []said
+	for i, p := range a.pieces {
+		all = append(all, p)
+		if p.kind == saidOwn && (a.end != endPause || i < len(a.pieces)-1) {
+			all = append(all, said{kind: saidOwnResult, text: p.text})
+		}
+	}
+	return all
 }
 
 func (r *request) anthropicBlock(s *stream, a *reply, i int, p said) {
@@ -91,10 +104,16 @@ func (r *request) anthropicBlock(s *stream, a *reply, i int, p said) {
 	case saidOwn:
 		start(func(w *jsonwire.Writer) {
 			w.Member("type", "server_tool_use")
-			w.Member("id", "srvtoolu_"+p.text)
+			w.Member("id", "srvtoolu_"+p.text[1:])
 			w.Member("name", "web_search")
-			w.Key("input")
-			w.Raw(`{"query":"x"}`)
+			in(w, "input", func() { w.Member("query", p.text) })
+		})
+	case saidOwnResult:
+		start(func(w *jsonwire.Writer) {
+			w.Member("type", "web_search_tool_result")
+			w.Member("tool_use_id", "srvtoolu_"+p.text[1:])
+			w.Key("content")
+			w.Raw("[]")
 		})
 	}
 	s.event("content_block_stop", func(w *jsonwire.Writer) {

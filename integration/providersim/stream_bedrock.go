@@ -83,7 +83,7 @@ func (r *request) bedrockBlock(b *bedrockWriter, a *reply, i int, p said) {
 		for _, t := range a.cut(p.args) {
 			delta(func(w *jsonwire.Writer) { in(w, "toolUse", func() { w.Member("input", t) }) })
 		}
-	case saidOwn: // this API has none that comes unasked
+	case saidOwn, saidOwnResult: // this API has none that comes unasked
 	}
 	b.event("contentBlockStop", func(w *jsonwire.Writer) { integer(w, "contentBlockIndex", i) })
 }

@@ -42,7 +42,7 @@ func (r *request) chatStream(a *reply) []byte {
 		case saidCall:
 			chatCall(a, p, calls, "call_"+p.id, chunk)
 			calls++
-		case saidOwn: // this API has none
+		case saidOwn, saidOwnResult: // this API has none
 		}
 	}
 	chunk([...]string{"stop", "tool_calls", "length", "content_filter"}[a.end], func(*jsonwire.Writer) {})

@@ -56,6 +56,7 @@ func (r *request) googleStream(a *reply) []byte {
 		case saidOwn:
 			frame("", []byte(`{"executableCode":{"language":"PYTHON","code":"print('`+p.text+`')"}}`),
 				[]byte(`{"codeExecutionResult":{"outcome":"OUTCOME_OK","output":"`+p.text+`"}}`))
+		case saidOwnResult: // is said with it
 		}
 	}
 	frame([...]string{"STOP", "STOP", "MAX_TOKENS", "SAFETY"}[a.end])

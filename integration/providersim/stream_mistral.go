@@ -70,7 +70,7 @@ func (r *request) mistralStream(a *reply) []byte {
 				w.EndObject()
 				w.EndArray()
 			})
-		case saidOwn: // this API has none
+		case saidOwn, saidOwnResult: // this API has none
 		}
 	}
 	chunk([...]string{"stop", "tool_calls", "length", "error"}[a.end], func(w *jsonwire.Writer) { w.Member("content", "") })

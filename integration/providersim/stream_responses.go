@@ -107,6 +107,7 @@ func (w *responsesWriter) item(i int, p said) {
 			j.Member("status", "completed")
 		})
 		w.added(i, last)
+	case saidOwnResult: // is within it
 	}
 	w.place("response.output_item.done", i, last)
 	w.items = append(w.items, last)

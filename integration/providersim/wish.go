@@ -24,7 +24,7 @@ func (r *request) anthropicWish() wish {
 	w := wish{
 		none: mode == "none", must: mode == "any" || mode == "tool", only: choice.get("name").str(),
 		single: choice.get("disable_parallel_tool_use").truth(),
-		thinks: r.thinks(), redacts: true, own: true,
+		thinks: r.thinks(), redacts: true, own: true, pauses: true,
 	}
 	for _, t := range r.clientTools() {
 		w.tools = append(w.tools, tool{t.get("name").str(), t.get("input_schema")})
