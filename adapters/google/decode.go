@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"slices"
-	"strings"
 
 	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/frame"
@@ -65,47 +63,45 @@ func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
 
 func (d *decoder) response(f frame.Frame, data []byte, sink *adapters.Sink) error {
 	var r response
-	if err := jsonwire.Unmarshal(data, &r); err != nil && !harmless(err) {
+	if err := jsonwire.Unmarshal(data, &r); err != nil {
 		return adapters.NewFrameError(f, err)
 	}
 	if filled(r.Error) {
 		return adapters.ErrorFromBody(adapters.ErrorFacts{API: d.api}, data)
 	}
-	if p := r.PromptFeedback; p != nil && len(r.Candidates) == 0 && p.BlockReason != "" && p.BlockReason != "0" {
-		return d.failure(adapters.ReasonPromptBlocked, string(p.BlockReason), p.BlockReasonMessage)
+	if p := r.PromptFeedback; p != nil && len(r.Candidates) == 0 && p.BlockReason.blocks() {
+		return d.failure(adapters.ReasonPromptBlocked, string(p.BlockReason), string(p.BlockReasonMessage))
 	}
 	d.facts(&r, sink)
-	for i := range r.Candidates {
-		if c := &r.Candidates[i]; c.Index == 0 {
-			if err := d.candidate(c, i, data, sink); err != nil {
-				return adapters.NewFrameError(f, err)
-			}
-		}
+	// Others are other answers to the same request, even if a host does not number them.
+	i := slices.IndexFunc(r.Candidates, func(c candidate) bool { return c.Index == 0 })
+	if i < 0 {
+		return nil
+	}
+	if err := d.candidate(&r.Candidates[i], i, data, sink); err != nil {
+		return adapters.NewFrameError(f, err)
 	}
 	return nil
 }
 
-// harmless: a count of an unusual type loses no content; the rest was read.
-func harmless(err error) bool {
-	var t *json.UnmarshalTypeError
-	return errors.As(err, &t) && strings.HasPrefix(t.Field, "usageMetadata")
-}
-
 // facts reports what a frame says about the answer.
 func (d *decoder) facts(r *response, sink *adapters.Sink) {
-	id, model := cmp.Or(r.ResponseID, d.responseID), cmp.Or(r.ModelVersion, d.model)
+	id, model := cmp.Or(string(r.ResponseID), d.responseID), cmp.Or(string(r.ModelVersion), d.model)
 	if id != d.responseID || model != d.model {
 		d.responseID, d.model = id, model
 		sink.IDs(id, model)
 	}
-	if r.UsageMetadata == nil {
+	// Each frame counts anew, with other counts than the one before. What cannot be read
+	// loses no content.
+	var counted usageMetadata
+	if !filled(r.UsageMetadata) || !adapters.Readable(json.Unmarshal(r.UsageMetadata, &counted)) {
 		return
 	}
-	if tier := r.UsageMetadata.tier(); tier != "" && tier != d.tier {
+	if tier := counted.tier(); tier != "" && tier != d.tier {
 		d.tier = tier
 		sink.ServiceTier(tier)
 	}
-	if u := r.UsageMetadata.usage(); u != nil {
+	if u := counted.usage(); u != nil {
 		sink.Usage(u)
 	}
 }
@@ -119,7 +115,7 @@ func (d *decoder) candidate(c *candidate, i int, data []byte, sink *adapters.Sin
 		switch {
 		case p.FunctionCall != nil:
 			d.functionCall(p, sink)
-		case p.Text != nil:
+		case p.Text != nil && !p.more():
 			d.text(p, string(*p.Text), sink)
 		default:
 			if raw == nil {
@@ -198,8 +194,31 @@ func (d *decoder) otherPart(p *part, raw json.RawMessage, sink *adapters.Sink) {
 		d.text(p, "", sink)
 		return
 	}
+	if p.Text != nil {
+		// The signature stays with the rest.
+		d.text(&part{Thought: p.Thought}, string(*p.Text), sink)
+		raw = withoutText(raw)
+	}
 	d.endText(sink)
 	sink.ProviderContent(d.open(), name, raw)
+}
+
+// withoutText is a part without its text.
+func withoutText(raw json.RawMessage) json.RawMessage {
+	members, err := jsonwire.Members(raw)
+	if err != nil {
+		return raw
+	}
+	var w jsonwire.Writer
+	w.BeginObject()
+	for _, m := range members {
+		if m.Key != "text" {
+			w.Key(m.Key)
+			w.RawBytes(m.Value)
+		}
+	}
+	w.EndObject()
+	return w.Bytes()
 }
 
 // partKind is the name of what a part holds; empty if it holds nothing.
@@ -274,9 +293,9 @@ func (d *decoder) finish(c *candidate, sink *adapters.Sink) {
 		sink.Stop(llmdv1.StopReason_STOP_REASON_LENGTH, name)
 	case "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR", "JAILBREAK",
 		"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION":
-		sink.Fail(name, d.failure(adapters.ReasonContentFiltered, name, c.FinishMessage))
+		sink.Fail(name, d.failure(adapters.ReasonContentFiltered, name, string(c.FinishMessage)))
 	default:
-		sink.Fail(name, d.failure(adapters.ReasonProviderError, name, c.FinishMessage))
+		sink.Fail(name, d.failure(adapters.ReasonProviderError, name, string(c.FinishMessage)))
 	}
 	d.stopped = true
 }

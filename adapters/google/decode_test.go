@@ -206,3 +206,46 @@ func adapterFor(api string) *Adapter {
 	}
 	return New()
 }
+
+// TestOddFrames: members of odd types, and parts that hold two things, lose no content.
+func TestOddFrames(t *testing.T) {
+	const image = `"inlineData":{"mimeType":"image/png","data":"AAAA"}`
+	for name, c := range map[string]struct {
+		in   []string
+		want string // the blocks
+	}{
+		"a text beside something else":   {[]string{say(`{"text":"x","executableCode":{"code":"1"},"thoughtSignature":"AAAA"}`)}, `text(x) executableCode({"executableCode":{"code":"1"},"thoughtSignature":"AAAA"})`},
+		"an empty one":                   {[]string{say(`{"text":"",` + image + `}`)}, `inlineData({` + image + `})`},
+		"a thought beside it":            {[]string{say(`{"text":"x","thought":true,` + image + `}`)}, `thinking(x) inlineData({"thought":true,` + image + `})`},
+		"nothing else":                   {[]string{say(`{"text":"x","inlineData":null}`)}, `text(x)`},
+		"answers without numbers":        {[]string{`{"candidates":[{"content":{"parts":[{"text":"a"}]}},{"content":{"parts":[{"text":"b"}]}}]}`}, `text(a)`},
+		"facts of other types":           {[]string{`{"responseId":5,"modelVersion":["x"],"usageMetadata":"x","candidates":[{"index":null,"finishMessage":{},"content":{"parts":[{"text":"a"}]}}]}`}, `text(a)`},
+		"arguments as text":              {[]string{say(`{"functionCall":{"name":"f","args":"{\"a\":1}"}}`)}, `tool_call({"a":1})`},
+		"a piece that says all again":    {[]string{say(`{"functionCall":{"name":"f","id":"1","willContinue":true}}`), say(`{"functionCall":{"name":"f","id":"1","partialArgs":[{"jsonPath":"$.a","numberValue":1}]}}`)}, `tool_call({"a":1})`},
+		"the next call of the same tool": {[]string{say(`{"functionCall":{"name":"f","id":"1"}},{"functionCall":{"name":"f","id":"2"}}`)}, `tool_call() tool_call()`},
+		"no reason to block":             {[]string{`{"promptFeedback":{"blockReason":"BLOCK_REASON_UNSPECIFIED"}}`, say(`{"text":"a"}`)}, `text(a)`},
+	} {
+		p, err := parts(t, New(), append(c.in, stopFrame)...)
+		f := adaptertest.Fold(p)
+		var got []string
+		for _, b := range f.Blocks {
+			kind := b.Kind
+			if kind == adaptertest.KindProviderContent {
+				kind = b.Name
+			}
+			got = append(got, kind+"("+b.Text+")")
+		}
+		if s := strings.Join(got, " "); err != nil || s != c.want || len(f.Faults) > 0 {
+			t.Errorf("%s: %v %v\n%s, want\n%s", name, err, f.Faults, s, c.want)
+		}
+	}
+}
+
+// TestOddCounts: counts are numbers however they are written.
+func TestOddCounts(t *testing.T) {
+	p, err := parts(t, New(), `{"usageMetadata":{"promptTokenCount":"10","candidatesTokenCount":3.0,"thoughtsTokenCount":null,"cachedContentTokenCount":4,"promptTokensDetails":"x"}}`, stopFrame)
+	u := adaptertest.Fold(p).Usage
+	if err != nil || u.GetInputTokens() != 6 || u.GetCacheReadTokens() != 4 || u.GetOutputTokens() != 3 || u.ReasoningTokens != nil {
+		t.Errorf("%v %v", err, u)
+	}
+}

@@ -9,9 +9,9 @@ import (
 
 // streamedCall is a function call of which more will come.
 type streamedCall struct {
-	block int
-	id    bool // its id is known
-	args  argsBuilder
+	block    int
+	id, name string // as far as they are known
+	args     argsBuilder
 }
 
 // functionCall reads a call, or a piece of one: the first has the name, the last
@@ -21,19 +21,20 @@ func (d *decoder) functionCall(p *part, sink *adapters.Sink) {
 	if d.call == nil && *p == (part{FunctionCall: f}) && f.isEmpty() {
 		return
 	}
-	if d.call == nil || f.Name != "" {
+	// A piece that says both again goes on with the call.
+	if d.call == nil || f.Name != "" && (f.ID == "" || f.ID != d.call.id || f.Name != d.call.name) {
 		d.endCall(sink)
 		d.endText(sink)
-		d.call = &streamedCall{block: d.open(), id: f.ID != ""}
+		d.call = &streamedCall{block: d.open(), id: f.ID, name: f.Name}
 		sink.ToolCall(d.call.block, f.ID, f.Name, "")
-	} else if f.ID != "" && !d.call.id {
-		d.call.id = true
+	} else if f.ID != "" && d.call.id == "" {
+		d.call.id = f.ID
 		sink.ToolCall(d.call.block, f.ID, "", "")
 	}
 	c := d.call
 	d.sign(c.block, p, sink)
 	if filled(f.Args) && len(c.args.open) == 0 {
-		sink.Arguments(c.block, string(f.Args))
+		sink.Arguments(c.block, adapters.WholeInput(f.Args))
 		c.args.stuck = true // pieces could only say it again
 	}
 	for i := range f.PartialArgs {

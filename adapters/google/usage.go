@@ -3,6 +3,7 @@ package google
 import (
 	"math"
 
+	"github.com/llmd-dev/llmd/adapters/jsonwire"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
@@ -12,7 +13,7 @@ import (
 //
 // https://ai.google.dev/api/generate-content#UsageMetadata
 func (u *usageMetadata) usage() *llmdv1.Usage {
-	thoughts := int64(0)
+	thoughts := jsonwire.Number(0)
 	if u.ThoughtsTokenCount != nil {
 		thoughts = *u.ThoughtsTokenCount
 	}
@@ -30,12 +31,12 @@ func (u *usageMetadata) usage() *llmdv1.Usage {
 		n := count(thoughts)
 		out.ReasoningTokens = &n
 	}
-	out.TotalTokens = count(int64(out.InputTokens) + int64(out.CacheReadTokens) + int64(out.OutputTokens))
+	out.TotalTokens = count(jsonwire.Number(out.InputTokens) + jsonwire.Number(out.CacheReadTokens) + jsonwire.Number(out.OutputTokens))
 	return out
 }
 
 // count fits a number of tokens into the contract's type.
-func count(n int64) int32 { return int32(max(0, min(n, math.MaxInt32))) }
+func count(n jsonwire.Number) int32 { return int32(max(0, min(n, math.MaxInt32))) }
 
 // modalities is the breakdown, in the order in which the kinds are first named.
 func (u *usageMetadata) modalities() []*llmdv1.ModalityTokens {
@@ -53,12 +54,12 @@ func (u *usageMetadata) modalities() []*llmdv1.ModalityTokens {
 	for _, list := range [][]modalityCount{u.PromptTokensDetails, u.ToolUsePromptDetails} {
 		for _, c := range list {
 			r := row(c.Modality)
-			r.InputTokens = count(int64(r.InputTokens) + c.TokenCount)
+			r.InputTokens = count(jsonwire.Number(r.InputTokens) + c.TokenCount)
 		}
 	}
 	for _, c := range u.CandidatesTokensDetails {
 		r := row(c.Modality)
-		r.OutputTokens = count(int64(r.OutputTokens) + c.TokenCount)
+		r.OutputTokens = count(jsonwire.Number(r.OutputTokens) + c.TokenCount)
 	}
 	return rows
 }

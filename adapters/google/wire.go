@@ -13,22 +13,22 @@ import (
 type response struct {
 	Candidates     []candidate     `json:"candidates"`
 	PromptFeedback *promptFeedback `json:"promptFeedback"`
-	UsageMetadata  *usageMetadata  `json:"usageMetadata"`
-	ModelVersion   string          `json:"modelVersion"`
-	ResponseID     string          `json:"responseId"`
+	UsageMetadata  json.RawMessage `json:"usageMetadata"`
+	ModelVersion   jsonwire.Word   `json:"modelVersion"`
+	ResponseID     jsonwire.Word   `json:"responseId"`
 	Error          json.RawMessage `json:"error"`
 }
 
 type promptFeedback struct {
-	BlockReason        word   `json:"blockReason"`
-	BlockReasonMessage string `json:"blockReasonMessage"`
+	BlockReason        word          `json:"blockReason"`
+	BlockReasonMessage jsonwire.Word `json:"blockReasonMessage"`
 }
 
 type candidate struct {
-	Index              int             `json:"index"`
+	Index              jsonwire.Number `json:"index"`
 	Content            content         `json:"content"`
 	FinishReason       word            `json:"finishReason"`
-	FinishMessage      string          `json:"finishMessage"`
+	FinishMessage      jsonwire.Word   `json:"finishMessage"`
 	GroundingMetadata  json.RawMessage `json:"groundingMetadata"`
 	CitationMetadata   json.RawMessage `json:"citationMetadata"`
 	URLContextMetadata json.RawMessage `json:"urlContextMetadata"`
@@ -39,12 +39,34 @@ type content struct {
 }
 
 // part has one of the fields, or is of a kind that has no type here; such a one is
-// read again as raw JSON.
+// read again as raw JSON. A text may be there, too: many writers do not leave out an
+// empty one.
 type part struct {
 	Text             *jsonwire.Text `json:"text"`
 	Thought          bool           `json:"thought"`
 	ThoughtSignature string         `json:"thoughtSignature"`
 	FunctionCall     *functionCall  `json:"functionCall"`
+
+	InlineData          there `json:"inlineData"`
+	FileData            there `json:"fileData"`
+	ExecutableCode      there `json:"executableCode"`
+	CodeExecutionResult there `json:"codeExecutionResult"`
+	ToolCall            there `json:"toolCall"`
+	ToolResponse        there `json:"toolResponse"`
+}
+
+// more says whether a part holds more than a text.
+func (p *part) more() bool {
+	return bool(p.InlineData || p.FileData || p.ExecutableCode || p.CodeExecutionResult || p.ToolCall || p.ToolResponse)
+}
+
+// there says whether a field has a value.
+type there bool
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *there) UnmarshalJSON(data []byte) error {
+	*t = data[0] != 'n'
+	return nil
 }
 
 // functionCall is a call, or with PartialArgs or WillContinue a piece of one.
@@ -68,22 +90,23 @@ type partialArg struct {
 	WillContinue bool            `json:"willContinue"`
 }
 
+// usageMetadata is what was counted so far.
 type usageMetadata struct {
-	PromptTokenCount        int64           `json:"promptTokenCount"`
-	CachedContentTokenCount int64           `json:"cachedContentTokenCount"`
-	ToolUsePromptTokenCount int64           `json:"toolUsePromptTokenCount"`
-	CandidatesTokenCount    int64           `json:"candidatesTokenCount"`
-	ThoughtsTokenCount      *int64          `json:"thoughtsTokenCount"`
-	PromptTokensDetails     []modalityCount `json:"promptTokensDetails"`
-	ToolUsePromptDetails    []modalityCount `json:"toolUsePromptTokensDetails"`
-	CandidatesTokensDetails []modalityCount `json:"candidatesTokensDetails"`
-	ServiceTier             word            `json:"serviceTier"`
-	TrafficType             word            `json:"trafficType"`
+	PromptTokenCount        jsonwire.Number  `json:"promptTokenCount"`
+	CachedContentTokenCount jsonwire.Number  `json:"cachedContentTokenCount"`
+	ToolUsePromptTokenCount jsonwire.Number  `json:"toolUsePromptTokenCount"`
+	CandidatesTokenCount    jsonwire.Number  `json:"candidatesTokenCount"`
+	ThoughtsTokenCount      *jsonwire.Number `json:"thoughtsTokenCount"`
+	PromptTokensDetails     []modalityCount  `json:"promptTokensDetails"`
+	ToolUsePromptDetails    []modalityCount  `json:"toolUsePromptTokensDetails"`
+	CandidatesTokensDetails []modalityCount  `json:"candidatesTokensDetails"`
+	ServiceTier             word             `json:"serviceTier"`
+	TrafficType             word             `json:"trafficType"`
 }
 
 type modalityCount struct {
-	Modality   word  `json:"modality"`
-	TokenCount int64 `json:"tokenCount"`
+	Modality   word            `json:"modality"`
+	TokenCount jsonwire.Number `json:"tokenCount"`
 }
 
 // word is the name of an enum's value. Some hosts send its number instead, which
@@ -112,6 +135,11 @@ func (w word) name(enum []string) string {
 		return enum[n]
 	}
 	return string(w)
+}
+
+// blocks says whether the word is a reason to block a prompt.
+func (w word) blocks() bool {
+	return w != "" && w != "0" && w != "BLOCK_REASON_UNSPECIFIED" && w != "BLOCKED_REASON_UNSPECIFIED"
 }
 
 // isNumber says whether only the number of an enum's value is known.

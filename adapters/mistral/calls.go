@@ -30,6 +30,9 @@ func (cs *calls) delta(d *callDelta, newBlock func() int, sink *adapters.Sink) {
 	}
 	c := cs.find(d)
 	isNew := c == nil
+	if isNew && d.ID == "" && d.Function.Name == "" && d.Function.Arguments == "" {
+		return // such as null
+	}
 	if isNew {
 		c = &toolCall{block: newBlock()}
 		cs.list = append(cs.list, c)

@@ -3,6 +3,7 @@ package mistral
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -66,11 +67,9 @@ func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
 	}
 	d.identify(&e, sink)
 	reported := d.reported(&e, sink)
-	for i := range e.Choices {
-		// Other numbers are other answers to the same request.
-		if c := &e.Choices[i]; c.Index == 0 && !d.stopped {
-			d.choice(c, sink)
-		}
+	// Others are other answers to the same request, even if a host does not number them.
+	if i := slices.IndexFunc(e.Choices, func(c choice) bool { return c.Index == 0 }); i >= 0 {
+		d.choice(&e.Choices[i], sink)
 	}
 	if d.stopped && reported {
 		d.finish(sink)

@@ -155,3 +155,14 @@ func BenchmarkDecode(b *testing.B) {
 		}
 	}
 }
+
+// TestOddFrames: what says nothing opens no call, another answer is no part of this one,
+// and a detail of the usage that cannot be read leaves the rest of it.
+func TestOddFrames(t *testing.T) {
+	const in = `data: {"choices":[{"delta":{"content":"a","tool_calls":[null,{},{"index":0,"function":null}]}},{"delta":{"content":"b"}}]}` + "\n\n" +
+		`data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":"10","completion_tokens":2.0,"prompt_tokens_details":null,"completion_tokens_details":"x"}}` + "\n\n"
+	f, err := adaptertest.FoldBody(mistral.New(), adaptertest.NewCall(model()), in)
+	if err != nil || len(f.Blocks) != 1 || f.Blocks[0].Text != "a" || f.Usage.GetInputTokens() != 10 || f.Usage.GetOutputTokens() != 2 {
+		t.Errorf("%v %v %v", err, f.Blocks, f.Usage)
+	}
+}

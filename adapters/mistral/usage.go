@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 
+	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
@@ -39,7 +40,7 @@ type cached struct {
 // with it.
 func readUsage(raw json.RawMessage) *usage {
 	var u usage
-	if len(raw) == 0 || raw[0] != '{' || json.Unmarshal(raw, &u) != nil {
+	if len(raw) == 0 || raw[0] != '{' || !adapters.Readable(json.Unmarshal(raw, &u)) {
 		return nil
 	}
 	return &u
