@@ -180,6 +180,15 @@ func (s *Sink) Fail(word string, err *UpstreamError) {
 // Complete says that nothing of use follows.
 func (s *Sink) Complete() { s.add(PartComplete, 0) }
 
+// Stray remarks once, as told says, that a piece came which belongs to no block that is
+// open: it is not in the answer.
+func (s *Sink) Stray(told *bool) {
+	if !*told {
+		*told = true
+		s.Diagnostic(-1, "stray_delta", "the provider sent a piece that belongs to no block; it is not in the answer")
+	}
+}
+
 // Diagnostic is a remark, about a block unless block is negative.
 func (s *Sink) Diagnostic(block int, code, message string) {
 	p := s.add(PartDiagnostic, block)

@@ -61,37 +61,36 @@ func (b *openBlock) open(s *startedBlock, raw json.RawMessage, sink *adapters.Si
 	}
 }
 
-// add applies a delta. Deltas of a kind that the block does not have are ignored.
-func (b *openBlock) add(d *delta, frame []byte, sink *adapters.Sink) {
-	if b.kind == opaqueBlock {
+// add applies a delta, and says whether it is of a kind that the block has.
+func (b *openBlock) add(d *delta, frame []byte, sink *adapters.Sink) bool {
+	switch {
+	case b.kind == opaqueBlock:
 		b.opaque.add(d, frame)
-		return
-	}
-	switch d.Type {
-	case "text_delta":
-		if b.kind == textBlock && d.Text != "" {
+	case d.Type == "text_delta" && b.kind == textBlock:
+		if d.Text != "" {
 			sink.Text(b.key, string(d.Text))
 		}
-	case "citations_delta":
-		if b.kind == textBlock && len(d.Citation) > 0 {
+	case d.Type == "citations_delta" && b.kind == textBlock:
+		if jsonwire.Says(d.Citation) {
 			b.citations = append(b.citations, d.Citation)
 		}
-	case "thinking_delta":
-		if b.kind == thinkingBlock && d.Thinking != "" {
+	case d.Type == "thinking_delta" && b.kind == thinkingBlock:
+		if d.Thinking != "" {
 			sink.Thinking(b.key, string(d.Thinking))
 		}
-	case "signature_delta":
-		if b.kind == thinkingBlock {
-			b.signature = append(b.signature, d.Signature...)
-		}
-	case "input_json_delta":
+	case d.Type == "signature_delta" && b.kind == thinkingBlock:
+		b.signature = append(b.signature, d.Signature...)
+	case d.Type == "input_json_delta" && b.kind == callBlock:
 		// A call without parameters gets one empty fragment, which must not hide
 		// what the block began with.
-		if b.kind == callBlock && d.PartialJSON != "" {
+		if d.PartialJSON != "" {
 			b.written = true
 			sink.Arguments(b.key, string(d.PartialJSON))
 		}
+	default:
+		return false
 	}
+	return true
 }
 
 // end tells what only the end decides. next is a free key.

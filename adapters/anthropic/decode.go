@@ -43,6 +43,7 @@ type decoder struct {
 	stop    string
 	refusal string
 	done    bool
+	stray   bool  // told of a delta that belongs nowhere
 	event   event // of the current frame, to use its memory again
 }
 
@@ -83,8 +84,8 @@ func (d *decoder) dispatch(e *event, f frame.Frame, sink *adapters.Sink) error {
 	case "content_block_start":
 		return d.startBlock(e.Index, e.ContentBlock, sink)
 	case deltaEvent:
-		if b := d.open[e.Index]; b != nil {
-			b.add(&e.Delta, f.Data, sink)
+		if b := d.open[e.Index]; b == nil || !b.add(&e.Delta, f.Data, sink) {
+			d.lost(&e.Delta, sink)
 		}
 	case "content_block_stop":
 		d.endBlock(e.Index, sink)
@@ -154,6 +155,13 @@ func (d *decoder) startBlock(index int, raw json.RawMessage, sink *adapters.Sink
 	b.open(&s, raw, sink)
 	d.open[index] = b
 	return nil
+}
+
+// lost remarks on a delta that no block took, if it said something.
+func (d *decoder) lost(t *delta, sink *adapters.Sink) {
+	if t.Type != "" && t.Type != "signature_delta" && (t.unknown() || t.Text != "" || t.Thinking != "" || t.PartialJSON != "" || jsonwire.Says(t.Citation)) {
+		sink.Stray(&d.stray)
+	}
 }
 
 // endBlock ends a block; an index that is not open says nothing.

@@ -190,3 +190,29 @@ func TestLongBlocks(t *testing.T) {
 		t.Errorf("1,000 fragments need %v allocations, 10,000 %v", small, large)
 	}
 }
+
+// TestStray: a piece that belongs to no block is remarked on, once.
+func TestStray(t *testing.T) {
+	const text = `{"type":"text","text":""}`
+	for name, c := range map[string]struct {
+		blocks []string
+		said   string
+	}{
+		"before its block":    {[]string{blockDelta(0, `{"type":"text_delta","text":"a"}`), blockDelta(0, `{"type":"input_json_delta","partial_json":"{}"}`)}, "stray_delta"},
+		"behind its block":    {[]string{blockStart(0, text), blockStop(0), blockDelta(0, `{"type":"text_delta","text":"a"}`)}, "stray_delta"},
+		"of another kind":     {[]string{blockStart(0, text), blockDelta(0, `{"type":"thinking_delta","thinking":"a"}`), blockStop(0)}, "stray_delta"},
+		"of a kind to come":   {[]string{blockStart(0, text), blockDelta(0, `{"type":"novel_delta","x":"a"}`), blockStop(0)}, "stray_delta"},
+		"that says nothing":   {[]string{blockDelta(0, `{"type":"text_delta","text":""}`), blockDelta(0, `null`), blockDelta(0, `{"type":"citations_delta","citation":null}`)}, ""},
+		"a citation of none":  {[]string{blockStart(0, text), blockDelta(0, `{"type":"citations_delta","citation":null}`), blockStop(0)}, ""},
+		"that has its place":  {[]string{blockStart(0, text), blockDelta(0, `{"type":"text_delta","text":"a"}`), blockStop(0)}, ""},
+		"of an unknown block": {[]string{blockStart(0, `{"type":"novel"}`), blockDelta(0, `{"type":"novel_delta","x":"a"}`), blockStop(0)}, ""},
+	} {
+		f, err := fold(answer("end_turn", c.blocks...))
+		if got := strings.Join(f.Diagnostics, " "); err != nil || got != c.said || len(f.Faults) > 0 {
+			t.Errorf("%s: %v, %q, %v", name, err, got, f.Faults)
+		}
+		if n := len(f.Blocks); name == "a citation of none" && n != 1 {
+			t.Errorf("%s: %d blocks", name, n)
+		}
+	}
+}

@@ -118,6 +118,15 @@ type delta struct {
 	StopDetails *stopDetails `json:"stop_details"`
 }
 
+// unknown says whether the delta is of a kind of the future.
+func (d *delta) unknown() bool {
+	switch d.Type {
+	case "text_delta", "thinking_delta", "input_json_delta", "signature_delta", "citations_delta":
+		return false
+	}
+	return true
+}
+
 // stopDetails says why a model refused.
 type stopDetails struct {
 	Explanation string `json:"explanation"`

@@ -42,6 +42,7 @@ type decoder struct {
 	next int // the next free key
 	// stopped and used: messageStop and metadata came.
 	stopped, used bool
+	stray         bool  // told of a delta that belongs nowhere
 	event         event // of the current frame, to use its memory again
 }
 
@@ -169,8 +170,12 @@ func (d *decoder) addInput(index int, fragment string, sink *adapters.Sink) bool
 	if b != nil && b.kind == opaqueBlock {
 		return false
 	}
-	if b != nil && b.kind == callBlock && fragment != "" {
+	switch {
+	case fragment == "":
+	case b != nil && b.kind == callBlock:
 		sink.Arguments(b.key, fragment)
+	default:
+		sink.Stray(&d.stray)
 	}
 	return true
 }
