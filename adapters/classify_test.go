@@ -206,6 +206,9 @@ func TestErrorFromBody(t *testing.T) {
 		{"litellm", 400, "", `{"error":{"message":"litellm.ContextWindowExceededError: litellm.BadRequestError: context window exceeded","type":null,"param":null,"code":"400"}}`, overflow, ""},
 		{"nvidia", 400, "", `{"type":"urn:x","title":"Bad Request","status":400,"detail":"temperature must be less than 2"}`, rejected, "temperature must be"},
 		{"opencode", 401, "", `{"type":"error","error":{"type":"CreditsError","message":"Insufficient balance. Manage your billing here"}}`, quota, ""},
+		{"vllm decoder", 400, "", `{"object":"error","message":"The decoder prompt (length 10000) is longer than the maximum model length of 8192. Make sure that max_model_len is no smaller than the number of text tokens.","type":"BadRequestError","param":null,"code":400}`, overflow, ""},
+		{"vllm images", 400, "", `{"object":"error","message":"The prompt (total length 10000) is too long to fit into the model (context length 8192).","type":"BadRequestError","param":null,"code":400}`, overflow, ""},
+		{"alibaba, in angle brackets", 400, "", `{"error":{"code":"invalid_parameter_error","param":null,"message":"<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 98304]","type":"invalid_request_error"}}`, overflow, "Range of input length"},
 
 		// What stays after all that.
 		{"empty", 400, "", ``, rejected, ""},

@@ -336,10 +336,17 @@ func (r *bodyReader) say(text string) {
 func readable(text string) string {
 	text = strings.TrimSpace(strings.ToValidUTF8(cut(text, maxRead), ""))
 	low := strings.ToLower(text)
-	if strings.HasPrefix(low, "<") || containsAny(low, "<html", "<!doctype", "<head", "<body", "<script", "</") {
+	if markup(low) || containsAny(low, "<html", "<!doctype", "<head", "<body", "<script", "</") {
 		return ""
 	}
 	return text
+}
+
+// markup: the text begins with a tag. "<400> InternalError.Algo..." is Alibaba's
+// way to write a message: https://help.aliyun.com/zh/model-studio/error-code
+func markup(text string) bool {
+	rest, ok := strings.CutPrefix(text, "<")
+	return ok && (rest == "" || rest[0] < '0' || rest[0] > '9')
 }
 
 // scalar is the text of a JSON string or number; empty for anything else.

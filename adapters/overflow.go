@@ -51,6 +51,8 @@ func overflowPhrases() []overflowPhrase {
 		{"current length is {used} while limit is {limit}", "Cerebras"},
 		{"input ({used} tokens) is longer than the model's context length ({limit} tokens)", "Together, SGLang"},
 		{"longer than the model's context length", "Together, SGLang"},
+		{"(total length {used}) is too long to fit into the model (context length {limit})", "vLLM"},
+		{"(length {used}) is longer than the maximum model length of {limit}", "vLLM"},
 		{"must be <= {limit}. given: {used} `inputs` tokens and {used} `max_new_tokens`", "Text Generation Inference"},
 		{"token count of {used} exceeds the limit of {limit}", "GitHub Copilot"},
 		{"tokens...exceeds the limit of {limit}", "GitHub Copilot"},
