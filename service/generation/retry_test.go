@@ -80,6 +80,49 @@ func TestShouldRetry(t *testing.T) {
 	}
 }
 
+// The headers are in the spellings of the providers' documentation.
+func TestReset(t *testing.T) {
+	now := time.Date(2026, 11, 30, 16, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		headers map[string]string
+		want    time.Duration
+	}{
+		"OpenAI's":             {map[string]string{"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "6m0s"}, 6 * time.Minute},
+		"in milliseconds":      {map[string]string{"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "120ms"}, 120 * time.Millisecond},
+		"the last of several":  {map[string]string{"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1s", "x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "7.66s"}, 7660 * time.Millisecond},
+		"not used up":          {map[string]string{"x-ratelimit-remaining-requests": "59", "x-ratelimit-reset-requests": "6m0s"}, 0},
+		"Azure's -1":           {map[string]string{"x-ratelimit-remaining-tokens": "-1", "x-ratelimit-reset-tokens": "0"}, 0},
+		"Anthropic's":          {map[string]string{"anthropic-ratelimit-input-tokens-remaining": "0", "anthropic-ratelimit-input-tokens-reset": "2026-11-30T16:00:20Z"}, 20 * time.Second},
+		"OpenRouter's":         {map[string]string{"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1796054430000"}, 30 * time.Second},
+		"long past":            {map[string]string{"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1754667660000"}, 0},
+		"a number of anything": {map[string]string{"x-ratelimit-remaining": "0", "x-ratelimit-reset": "30"}, 0},
+		"nonsense":             {map[string]string{"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "soon"}, 0},
+		"far away":             {map[string]string{"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "9999h"}, 0},
+	} {
+		h := http.Header{}
+		for k, v := range c.headers {
+			h.Set(k, v)
+		}
+		if got := reset(h, now); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+	h := http.Header{}
+	h.Set("X-Ratelimit-Remaining", "0")
+	h.Set("X-Ratelimit-Reset", "1796054430000")
+	limited, other := &adapters.UpstreamError{Reason: adapters.ReasonRateLimited}, &adapters.UpstreamError{Reason: adapters.ReasonProviderError}
+	directives(limited, h, now)
+	directives(other, h, now)
+	if limited.RetryDelay == nil || *limited.RetryDelay != 30*time.Second || other.RetryDelay != nil {
+		t.Errorf("delays %v and %v", limited.RetryDelay, other.RetryDelay)
+	}
+	h.Set("Retry-After", "2")
+	directives(limited, h, now)
+	if *limited.RetryDelay != 2*time.Second {
+		t.Errorf("Retry-After loses: %v", *limited.RetryDelay)
+	}
+}
+
 func TestBackoff(t *testing.T) {
 	ms := time.Millisecond
 	for n, want := range map[int][2]time.Duration{
