@@ -27,27 +27,7 @@ var fuzzModels = []string{
 // any API: it is refused with a typed error, or becomes JSON, the same each time, and
 // the caller's own history is not touched.
 func FuzzPrepare(f *testing.F) {
-	models, err := catalog.Load(config.Default(), func(name string) (string, bool) {
-		if name == "AWS_REGION" {
-			return "eu-west-1", true
-		}
-		return "value-of-" + name, true
-	})
-	if err != nil {
-		f.Fatal(err)
-	}
-	known := 0
-	for _, name := range fuzzModels {
-		if m, _, _ := models.Resolve(name); m != nil {
-			known++
-		}
-	}
-	if known < len(fuzzModels) {
-		f.Fatalf("%d of the models are in the catalogue", known)
-	}
-	client := upstream.New(upstream.Options{})
-	s := New(func() *catalog.Catalog { return models }, client, Options{Instance: "test", Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
-	f.Cleanup(func() { s.Close(); client.Close() })
+	s := catalogueService(f)
 	for i := range fuzzModels {
 		for _, g := range fuzzSeeds() {
 			text, err := proto.Marshal(g)
@@ -85,6 +65,33 @@ func FuzzPrepare(f *testing.F) {
 			t.Errorf("another time it is something else: %v", err)
 		}
 	})
+}
+
+// catalogueService has every built-in model, with keys that nobody takes.
+func catalogueService(t testing.TB) *Service {
+	t.Helper()
+	models, err := catalog.Load(config.Default(), func(name string) (string, bool) {
+		if name == "AWS_REGION" {
+			return "eu-west-1", true
+		}
+		return "value-of-" + name, true
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := 0
+	for _, name := range fuzzModels {
+		if m, _, _ := models.Resolve(name); m != nil {
+			known++
+		}
+	}
+	if known < len(fuzzModels) {
+		t.Fatalf("%d of the models are in the catalogue", known)
+	}
+	client := upstream.New(upstream.Options{})
+	s := New(func() *catalog.Catalog { return models }, client, Options{Instance: "test", Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	t.Cleanup(func() { s.Close(); client.Close() })
+	return s
 }
 
 // fuzzSeeds are conversations with a block of each kind.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
@@ -115,6 +116,25 @@ func TestLossIsNamedByField(t *testing.T) {
 		if got := violation(t, err); reasonIn(err) != "HANDOFF_WOULD_LOSE_CONTENT" || !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %s, want %s", reasonIn(err), got, want)
 		}
+	}
+}
+
+// A refusal names the losses of the hand-off and those of the adapter.
+func TestEveryLossIsNamed(t *testing.T) {
+	g := asks("amazon-bedrock/anthropic.claude-opus-4-6-v1",
+		said("a"), called("1", "look", `{"":1}`), returned("1", false), returned("2", false), said("b"))
+	g.Handoff = &llmdv1.HandoffPolicy{Strict: true}
+	_, err := catalogueService(t).Inference.PrepareContext(t.Context(), &llmdv1.PrepareContextRequest{Generation: g})
+	var got []string
+	for _, d := range status.Convert(err).Details() {
+		if bad, ok := d.(*errdetails.BadRequest); ok {
+			for _, v := range bad.GetFieldViolations() {
+				got = append(got, v.GetReason())
+			}
+		}
+	}
+	if want := []string{"tool_result.orphan", "tool_call.unnamed_member"}; !slices.Equal(got, want) {
+		t.Errorf("%v: %q, want %q", err, got, want)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/llmd-dev/llmd/adapters"
@@ -58,6 +59,9 @@ func (e *Engine) planFor(ctx context.Context, g *llmdv1.Generation, m *profile.M
 	t, err := transform.Apply(transform.Input{
 		Context: g.GetContext(), Model: m, Constraints: a.Constraints(m), Policy: g.GetHandoff(),
 	})
+	if loss, ok := errors.AsType[*transform.LossError](err); ok {
+		return nil, everyLoss(g, m, a, loss)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -86,6 +90,27 @@ func (e *Engine) planFor(ctx context.Context, g *llmdv1.Generation, m *profile.M
 		p.Effective.Adjustments = append(p.Effective.Adjustments, fmt.Sprintf("stall_warning is lowered to %s, half of idle_timeout", p.limits.stall))
 	}
 	return p, transform.RefuseLosses(g, r.Changes)
+}
+
+// everyLoss adds to the losses of the hand-off those that the adapter would report, so
+// that a refusal names all of them at once. No image is downloaded for it. Where the
+// request cannot be made, the losses are those that are known.
+func everyLoss(g *llmdv1.Generation, m *profile.Model, a adapters.Adapter, loss *transform.LossError) error {
+	policy := proto.CloneOf(g.GetHandoff())
+	policy.Strict = false
+	t, err := transform.Apply(transform.Input{Context: g.GetContext(), Model: m, Constraints: a.Constraints(m), Policy: policy})
+	if err != nil {
+		return loss
+	}
+	options, err := adapters.Negotiate(g, t.Context, m)
+	if err != nil {
+		return loss
+	}
+	r, err := a.Encode(&adapters.Call{Generation: g, Context: t.Context, Origins: t.Origins, Model: m, Options: options})
+	if err != nil {
+		return loss
+	}
+	return transform.RefuseLosses(g, slices.Concat(t.Changes, r.Changes))
 }
 
 // asUpstream finds the provider's failure in an error.
