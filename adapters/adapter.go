@@ -37,8 +37,8 @@ type Decoder interface {
 	// returned as an *[UpstreamError]; any other error means that the frame
 	// could not be read. The frame's bytes must not be kept.
 	Decode(frame.Frame, *Sink) error
-	// Finish is called once when no more frames will come, and appends what only
-	// the end decides. It returns [ErrTruncated] if the API's own terminal marker
+	// Finish is called once when no more frames will come or one has failed, and
+	// appends what only the end decides. It returns [ErrTruncated] if the API's own terminal marker
 	// never came.
 	Finish(*Sink) error
 }

@@ -375,6 +375,10 @@ func TestEnds(t *testing.T) {
 		{name: "a cut frame", steps: []step{say(fact{Text: "x"}), raw(`data: {"Stop":"e`)}, why: "PROVIDER_STREAM_TRUNCATED"},
 		{name: "reset", steps: []step{say(fact{Text: "x"}), broke}, why: "PROVIDER_STREAM_TRUNCATED"},
 		{name: "an unreadable frame", steps: []step{say(fact{Text: "x"}, fact{Bad: true}), hang}, why: "PROVIDER_PROTOCOL_ERROR"},
+		{name: "held back, no marker", steps: []step{say(fact{Held: "x"})}, why: "PROVIDER_STREAM_TRUNCATED"},
+		{name: "held back, a cut frame", steps: []step{say(fact{Held: "x"}), raw(`data: {"Stop":"e`)}, why: "PROVIDER_STREAM_TRUNCATED"},
+		{name: "held back, an unreadable frame", steps: []step{say(fact{Held: "x"}, fact{Bad: true}), hang}, why: "PROVIDER_PROTOCOL_ERROR"},
+		{name: "held back, an error", steps: []step{say(fact{Held: "x"}, fact{Error: adapters.ReasonOverloaded}), hang}, why: "PROVIDER_OVERLOADED"},
 		{name: "a refusal", steps: []step{say(fact{Text: "x"}, fact{Fail: adapters.ReasonContentFiltered, Done: true})}, why: "CONTENT_FILTERED"},
 		{name: "DONE without a marker", steps: []step{say(fact{Text: "x"}, fact{Done: true}), hang}, why: "PROVIDER_STREAM_TRUNCATED"},
 	} {

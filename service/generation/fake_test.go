@@ -50,11 +50,15 @@ func (tiny) DecodeError(status int, _ http.Header, body []byte) *adapters.Upstre
 	return u
 }
 
-type tinyDecoder struct{ stopped bool }
+type tinyDecoder struct {
+	stopped bool
+	held    string
+}
 
 // fact is one frame.
 type fact struct {
 	Text, Think, Args, Call, Stop, Error, Fail, ID string
+	Held                                           string // told at the end
 	Usage                                          int32
 	Done, Ping, Panic, Bad                         bool
 	ArgsKey                                        int
@@ -71,6 +75,7 @@ func (d *tinyDecoder) Decode(f frame.Frame, s *adapters.Sink) error {
 	case x.Error != "":
 		return &adapters.UpstreamError{Reason: x.Error, Message: "the words"}
 	}
+	d.held += x.Held
 	if x.ID != "" {
 		s.IDs(x.ID, "answered-by")
 	}
@@ -104,7 +109,10 @@ func (d *tinyDecoder) Decode(f frame.Frame, s *adapters.Sink) error {
 	return nil
 }
 
-func (d *tinyDecoder) Finish(*adapters.Sink) error {
+func (d *tinyDecoder) Finish(s *adapters.Sink) error {
+	if d.held != "" {
+		s.Text(1, d.held)
+	}
 	if d.stopped {
 		return nil
 	}

@@ -221,6 +221,7 @@ func (r *Run) read(ctx context.Context, a *answer) error {
 			if f.Unterminated && a.ctx.Err() != nil {
 				return r.bodyEnded(a, err) // we cut the frame ourselves
 			}
+			_ = r.lastParts(a) // what the decoder held back has arrived; the answer failed all the same
 			return err
 		}
 		if r.oversized() {
