@@ -8,12 +8,9 @@ import (
 	"github.com/llmd-dev/llmd/integration/harness"
 )
 
-// closeGoal is the goal for the 99th percentile, on loopback and an idle machine.
-// The test fails at ten times that: machines in use are no measure.
-const closeGoal = 20 * time.Millisecond
-
-// TestUpstreamClose measures how long after a cancel, or an Abort, the connection to
-// the provider is closed.
+// TestUpstreamClose: after a cancel, or an Abort, the connection to the provider is
+// closed. It prints how soon; the goal for that is the benchmark's (integration/bench),
+// since a busy machine is no measure.
 func TestUpstreamClose(t *testing.T) {
 	wires := spoken(t)
 	p := NewPlayer(t)
@@ -36,10 +33,10 @@ func TestUpstreamClose(t *testing.T) {
 				}
 			}
 		}
-		p99 := percentile(delays, 0.99)
-		t.Logf("%s: n %d, p50 %v, p99 %v, most %v", f.name, len(delays), percentile(delays, 0.50), p99, slices.Max(delays))
-		if p99 > 10*closeGoal {
-			t.Errorf("%s: p99 is %v, the goal is %v", f.name, p99, closeGoal)
+		if len(delays) == 0 {
+			t.Errorf("%s: no connection was seen to close", f.name)
+			continue
 		}
+		t.Logf("%s: n %d, p50 %v, p99 %v, most %v", f.name, len(delays), percentile(delays, 0.50), percentile(delays, 0.99), slices.Max(delays))
 	}
 }
