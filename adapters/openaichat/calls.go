@@ -129,6 +129,9 @@ func (cs *calls) delta(d *callDelta, newBlock func() int, sink *adapters.Sink) {
 	}
 	c := cs.find(d)
 	if c == nil {
+		if d.ID == "" && d.Function.Name == "" && d.Function.Arguments == "" && d.Extra.raw == nil {
+			return // nothing is called yet: https://github.com/BerriAI/litellm/issues/17425
+		}
 		cs.openWaiting(sink)
 		c = &toolCall{block: newBlock()}
 		cs.list = append(cs.list, c)
