@@ -18,6 +18,9 @@ const (
 	preludeSize    = 12
 	preludeCRCAt   = 8
 	minMessageSize = preludeSize + 4
+	// maxHeaders is far above the handful that messages have. The AWS decoder compares
+	// each header with all before it, so that a message full of them would take hours.
+	maxHeaders = 64
 )
 
 // eventStreamParser reads AWS event-stream messages. It collects the bytes of a
@@ -84,6 +87,10 @@ func (p *eventStreamParser) messageSize() (int, error) {
 }
 
 func (p *eventStreamParser) decode() (Frame, error) {
+	headers := p.message[preludeSize:][:binary.BigEndian.Uint32(p.message[4:])]
+	if crowded(headers) {
+		return Frame{}, p.in.corrupt(p.offset, "too many headers")
+	}
 	m, err := p.decoder.Decode(bytes.NewReader(p.message), p.payload)
 	if err != nil {
 		reason := "malformed headers"
@@ -101,6 +108,44 @@ func (p *eventStreamParser) decode() (Frame, error) {
 	}
 	f.Offset = p.offset
 	return f, nil
+}
+
+// crowded says whether there are more than maxHeaders. What is malformed is left to the
+// decoder. A header is: length of its name, the name, its type, the value.
+func crowded(headers []byte) bool {
+	for range maxHeaders {
+		if len(headers) == 0 {
+			return false
+		}
+		name := 1 + int(headers[0])
+		if len(headers) < name+1 {
+			return false
+		}
+		size := valueSize(headers[name], headers[name+1:])
+		if headers = headers[name+1:]; size < 0 || size > len(headers) {
+			return false
+		}
+		headers = headers[size:]
+	}
+	return len(headers) > 0
+}
+
+// valueSize is how long a value of a type is; -1 = there is no such type.
+func valueSize(kind byte, value []byte) int {
+	const bytesType, stringType = 6, 7
+	switch kind {
+	case bytesType, stringType:
+		if len(value) < 2 {
+			return -1
+		}
+		return 2 + int(binary.BigEndian.Uint16(value))
+	}
+	// true, false, byte, short, integer, long, -, -, timestamp, UUID
+	sizes := [...]int{0, 0, 1, 2, 4, 8, -1, -1, 8, 16}
+	if int(kind) >= len(sizes) {
+		return -1
+	}
+	return sizes[kind]
 }
 
 // toFrame reads the headers that say what a message is. An event has to have a

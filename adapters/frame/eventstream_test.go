@@ -165,3 +165,37 @@ func TestEventStreamReadError(t *testing.T) {
 	check(t, readAll(t, EventStream, broken(len(body)-1), 0), nil, cut)
 	check(t, readAll(t, EventStream, broken(len(body)), 0), []Frame{ev(0, "a", "{}")}, errBroken)
 }
+
+// Headers may be of any of the ten types, and those that matter have to be strings.
+func TestEventStreamHeaderTypes(t *testing.T) {
+	var headers string
+	for kind, value := range []string{
+		"", "", "\x01", "\x00\x01", "\x00\x00\x00\x01", "\x00\x00\x00\x00\x00\x00\x00\x01", "\x00\x02ab", "\x00\x02ab",
+		"\x00\x00\x00\x00\x00\x00\x00\x01", "0123456789abcdef",
+	} {
+		headers += "\x01" + string(rune('a'+kind)) + string(rune(kind)) + value
+	}
+	headers += "\x0d:message-type\x07\x00\x05event\x0b:event-type\x07\x00\x04ping"
+	body := seal(uint32(16+len(headers)+2), uint32(len(headers)), []byte(headers+"{}"))
+	check(t, readAll(t, EventStream, bytes.NewReader(body), 0), []Frame{ev(0, "ping", "{}")}, io.EOF)
+
+	headers = "\x0d:message-type\x06\x00\x05event"
+	body = seal(uint32(16+len(headers)), uint32(len(headers)), []byte(headers))
+	check(t, readAll(t, EventStream, bytes.NewReader(body), 0), nil, corruptMessage(0, 0, "missing or unknown :message-type"))
+}
+
+// A message full of headers is refused before they are compared with each other.
+func TestEventStreamManyHeaders(t *testing.T) {
+	many := func(n int) []byte {
+		headers := "\x0d:message-type\x07\x00\x05event\x0b:event-type\x07\x00\x04ping"
+		var b bytes.Buffer
+		b.WriteString(headers)
+		for i := range n - 2 {
+			b.Write([]byte{3, byte(i >> 16), byte(i >> 8), byte(i), 0})
+		}
+		return seal(uint32(16+b.Len()), uint32(b.Len()), b.Bytes())
+	}
+	check(t, readAll(t, EventStream, bytes.NewReader(many(maxHeaders)), 0), []Frame{{Event: "ping"}}, io.EOF)
+	check(t, readAll(t, EventStream, bytes.NewReader(many(maxHeaders+1)), 0), nil, corruptMessage(0, 0, "too many headers"))
+	check(t, readAll(t, EventStream, bytes.NewReader(many(3_000_000)), 0), nil, corruptMessage(0, 0, "too many headers"))
+}
