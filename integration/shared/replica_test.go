@@ -97,8 +97,27 @@ func (l *logs) String() string {
 
 // site is Redis and three processes that share it.
 type site struct {
-	redis    *redistest.Server
+	redis *redistest.Server
+	// mu is for those that are replaced while others look.
+	mu       sync.Mutex
 	replicas []*replica
+	again    func(n int) *replica
+}
+
+func (s *site) replica(n int) *replica {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.replicas[n]
+}
+
+// restart kills a replica and starts another in its place.
+func (s *site) restart(t *testing.T, n int) {
+	t.Helper()
+	s.replica(n).kill()
+	r := s.again(n)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.replicas[n] = r
 }
 
 func start(t *testing.T, lease time.Duration) *site {
@@ -113,8 +132,9 @@ func start(t *testing.T, lease time.Duration) *site {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	s.again = func(n int) *replica { return run(t, program, dir, s.redis.Addr, lease, n) }
 	for n := range 3 {
-		s.replicas = append(s.replicas, run(t, program, dir, s.redis.Addr, lease, n))
+		s.replicas = append(s.replicas, s.again(n))
 	}
 	return s
 }
@@ -146,7 +166,7 @@ func run(t *testing.T, program, dir, redis string, lease time.Duration, n int) *
 			}
 		}
 	})
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if _, err := healthv1.NewHealthClient(conn).Check(ctx, &healthv1.HealthCheckRequest{}, grpc.WaitForReady(true)); err != nil {
 		t.Fatalf("%v\n%s", err, r.log.String())

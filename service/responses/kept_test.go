@@ -2,6 +2,7 @@ package responses
 
 import (
 	"errors"
+	"io"
 	"testing"
 	"time"
 
@@ -61,5 +62,32 @@ func TestKeptSize(t *testing.T) {
 	rec := &Record{Started: &llmdv1.StreamResponse{SequenceNumber: 1}, Terminal: doneEvent(m, false), Message: m}
 	if got, want := keep(rec).size(), proto.Size(rec.Started)+proto.Size(rec.Terminal); got != want {
 		t.Errorf("%d bytes, want %d", got, want)
+	}
+}
+
+// A record whose events are with a shared store that has lost them goes on under their
+// numbers all the same.
+func TestTrailWithoutLog(t *testing.T) {
+	m := &llmdv1.AssistantMessage{ResponseId: "a.1", StopReason: llmdv1.StopReason_STOP_REASON_STOP}
+	end := doneEvent(m, false)
+	end.SequenceNumber = 40
+	rec := &Record{Started: &llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_Started{Started: &llmdv1.StartedEvent{}}}, Terminal: end, Message: m}
+	for after, count := range map[int32]int{-1: 3, 38: 3, 39: 1, 40: 1} {
+		trail, err := rec.Trail(after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		events, err := trail.Next(t.Context())
+		if err != nil || len(events) != count || events[count-1] != end ||
+			count == 3 && (events[0] != rec.Started || events[1].GetSequenceNumber() != 39 || events[1].GetSnapshot().GetMessage().GetStopReason() != llmdv1.StopReason_STOP_REASON_PENDING) {
+			t.Errorf("behind %d: %v, %v", after, events, err)
+		}
+		if _, err := trail.Next(t.Context()); !errors.Is(err, io.EOF) {
+			t.Errorf("behind %d: %v", after, err)
+		}
+	}
+	var beyond *BeyondEndError
+	if _, err := rec.Trail(41); !errors.As(err, &beyond) || beyond.Last != 40 {
+		t.Errorf("behind the end: %v", err)
 	}
 }

@@ -117,14 +117,17 @@ func Snapshot(m *llmdv1.AssistantMessage, number int32) *llmdv1.StreamResponse {
 	}}
 }
 
-// trail reads a record with a log: its events behind a number, or what stands for them.
-func (r *Record) trail(after int32) (Trail, error) {
+// Trail reads a record of numbered events: those behind a number, or what stands for them.
+func (r *Record) Trail(after int32) (Trail, error) {
 	last := r.Terminal.GetSequenceNumber()
 	if after > last {
 		return nil, &BeyondEndError{Last: last}
 	}
-	if after+1 >= r.Log.first {
-		events, err := ReadEvents(r.Log.bytes, min(after, last-1))
+	if after+1 >= last {
+		return &heldTrail{events: []*llmdv1.StreamResponse{r.Terminal}}, nil
+	}
+	if r.Log != nil && after+1 >= r.Log.first {
+		events, err := ReadEvents(r.Log.bytes, after)
 		return &heldTrail{events: events}, err
 	}
 	if _, omitted := Final(r.Terminal); omitted {

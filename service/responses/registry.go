@@ -213,7 +213,7 @@ func (r *Registry) Follow(_ context.Context, k Key, after int32) (Trail, error) 
 	case f.kept != nil && f.kept.log == nil:
 		return nil, ErrUnnumbered
 	case f.kept != nil:
-		return f.kept.record().trail(after)
+		return f.kept.record().Trail(after)
 	}
 	if t := f.live.Follow(after); t != nil {
 		return t, nil

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+	"google.golang.org/protobuf/proto"
 
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 	"github.com/llmd-dev/llmd/integration/redistest"
@@ -155,4 +156,33 @@ func TestDamaged(t *testing.T) {
 		t.Errorf("%v, %v", m, err)
 	}
 	l.End()
+}
+
+// Redis has forgotten a response that ended: the process that made it sends its end under
+// the numbers that its events had.
+func TestForgottenAfterTheEnd(t *testing.T) {
+	r := redistest.Start(t)
+	a, b := open(t, r.Addr, "a", nil), open(t, r.Addr, "b", nil)
+	admin := client(r.Addr)
+	defer func() { _ = admin.Close() }()
+	l := begin(t, a, "a.1", "")
+	l.Say("Hello", " world")
+	l.End()
+	eventually(t, "written", func() bool { return a.Stats().Running == 0 })
+	if err := admin.FlushAll(limited(t)).Err(); err != nil {
+		t.Fatal(err)
+	}
+	for after, count := range map[int32]int{-1: 5, 2: 2, 3: 1, 4: 1} {
+		events, err := follow(t, a, id("a.1"), after)
+		if err != nil || len(events) != count || !proto.Equal(events[count-1], l.Events()[4]) {
+			t.Errorf("behind %d: %v, %v", after, events, err)
+		}
+	}
+	var beyond *responses.BeyondEndError
+	if _, err := follow(t, a, id("a.1"), 5); !errors.As(err, &beyond) || beyond.Last != 4 {
+		t.Errorf("behind its end: %v", err)
+	}
+	if _, err := follow(t, b, id("a.1"), -1); !errors.Is(err, responses.ErrNotFound) {
+		t.Errorf("elsewhere: %v", err)
+	}
 }

@@ -312,8 +312,8 @@ func (s *Store) Follow(ctx context.Context, k responses.Key, after int32) (respo
 		if t := here.Live.Follow(after); t != nil {
 			return t, nil
 		}
-	case herr == nil:
-		return nil, responses.ErrUnnumbered // its record is here
+	case herr == nil: // Redis has lost it, or is away
+		return here.Record.Trail(after)
 	}
 	return nil, err
 }

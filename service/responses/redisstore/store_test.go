@@ -33,14 +33,7 @@ func client(addr string) redis.UniversalClient {
 // open is a store of one process.
 func open(t testing.TB, addr, instance string, change func(*redisstore.Options)) *redisstore.Store {
 	t.Helper()
-	o := redisstore.Options{
-		Client: client(addr), Prefix: "test", Instance: instance, Keys: []redisstore.Key{key("k1", 1)},
-		Lost: func(instance string) *llmdv1.Error {
-			return &llmdv1.Error{Code: 14, Reason: "INSTANCE_LOST", Metadata: map[string]string{"instance": instance}}
-		},
-		Log:   slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Flush: 5 * time.Millisecond, Lease: time.Second, Timeout: 5 * time.Second,
-	}
+	o := options(client(addr), instance)
 	if change != nil {
 		change(&o)
 	}
@@ -50,6 +43,17 @@ func open(t testing.TB, addr, instance string, change func(*redisstore.Options))
 	}
 	t.Cleanup(s.Close)
 	return s
+}
+
+func options(c redis.UniversalClient, instance string) redisstore.Options {
+	return redisstore.Options{
+		Client: c, Prefix: "test", Instance: instance, Keys: []redisstore.Key{key("k1", 1)},
+		Lost: func(instance string) *llmdv1.Error {
+			return &llmdv1.Error{Code: 14, Reason: "INSTANCE_LOST", Metadata: map[string]string{"instance": instance}}
+		},
+		Log:   slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Flush: 5 * time.Millisecond, Lease: time.Second, Timeout: 5 * time.Second,
+	}
 }
 
 func TestRedisIsAStore(t *testing.T) {
@@ -397,7 +401,7 @@ func TestEncryption(t *testing.T) {
 	a := open(t, r.Addr, "a", nil)
 	both := open(t, r.Addr, "b", func(o *redisstore.Options) { o.Keys = []redisstore.Key{key("k2", 2), key("k1", 1)} })
 	other := open(t, r.Addr, "c", func(o *redisstore.Options) { o.Keys = []redisstore.Key{key("k2", 2)} })
-	wrong := open(t, r.Addr, "d", func(o *redisstore.Options) { o.Keys = []redisstore.Key{key("k1", 9)} })
+	wrong := open(t, r.Addr, "d", func(o *redisstore.Options) { o.Keys = []redisstore.Key{key("k1", 9)}; o.Lease = time.Minute })
 	l, _, _ := storetest.Begin(limited(t), a, "secret-owner", "a.1", "secret-request")
 	l.Say("secret-answer")
 	l.End()
@@ -413,6 +417,11 @@ func TestEncryption(t *testing.T) {
 		if _, err := s.Message(limited(t), k, 0); !errors.Is(err, responses.ErrNotFound) {
 			t.Errorf("without the key: %v", err)
 		}
+	}
+	// What is unknown need not be waited for.
+	begun := time.Now()
+	if _, c, err := storetest.Begin(limited(t), wrong, "secret-owner", "d.1", "secret-request"); err != nil || c.Known != nil || time.Since(begun) > 30*time.Second {
+		t.Errorf("a claim without the key took %s: %+v, %v", time.Since(begun), c, err)
 	}
 	admin := client(r.Addr)
 	defer func() { _ = admin.Close() }()

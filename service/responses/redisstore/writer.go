@@ -110,6 +110,9 @@ func (s *Store) collect() (writes []*write, rest bool) {
 		k.mu.Lock()
 		k.dirty = false
 		k.mu.Unlock()
+		if s.dropped(k) {
+			continue
+		}
 		if k.gone.CompareAndSwap(true, false) {
 			k.lost()
 		}
@@ -119,6 +122,13 @@ func (s *Store) collect() (writes []*write, rest bool) {
 		}
 	}
 	return writes, false
+}
+
+// dropped: a sink was let go of. Who looked before may have touched it since.
+func (s *Store) dropped(k *sink) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sinks[k.id] != k
 }
 
 // add puts one write into a round trip.
