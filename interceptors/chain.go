@@ -26,13 +26,14 @@ type Options struct {
 // who may not: what is refused has cost next to nothing.
 func Server(o Options) []grpc.ServerOption {
 	calls := callLog(o.Log)
-	panics := recovery.WithRecoveryHandlerContext(recovered(o.Log, o.Telemetry))
+	answer := recovered(o.Log, o.Telemetry)
+	panics := recovery.WithRecoveryHandlerContext(answer)
 	unary := []grpc.UnaryServerInterceptor{interceptors.UnaryServerInterceptor(calls), recovery.UnaryServerInterceptor(panics)}
-	stream := []grpc.StreamServerInterceptor{interceptors.StreamServerInterceptor(calls), recovery.StreamServerInterceptor(panics)}
 	if o.Gate != nil {
-		unary, stream = append(unary, o.Gate.unary), append(stream, o.Gate.stream)
+		unary = append(unary, o.Gate.unary)
 	}
+	stream := &streams{report: calls, recover: answer, gate: o.Gate}
 	return []grpc.ServerOption{
-		grpc.StatsHandler(newStats(o.Telemetry)), grpc.ChainUnaryInterceptor(unary...), grpc.ChainStreamInterceptor(stream...),
+		grpc.StatsHandler(newStats(o.Telemetry)), grpc.ChainUnaryInterceptor(unary...), grpc.StreamInterceptor(stream.intercept),
 	}
 }

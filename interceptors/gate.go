@@ -136,46 +136,6 @@ func (g *Gate) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, n
 	return next(inside, req)
 }
 
-// stream is the gate of all other calls.
-func (g *Gate) stream(srv any, s grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-	ctx, leave, no := g.enter(s.Context(), info.FullMethod)
-	if no != nil {
-		return g.refuse(s.Context(), no)
-	}
-	defer leave()
-	if open(info.FullMethod) {
-		return next(srv, s)
-	}
-	inside := &insideStream{ServerStream: s, ctx: ctx, gate: g}
-	defer func() { g.load.release(inside.held) }()
-	return next(srv, inside)
-}
-
-// insideStream is a stream whose caller is known and whose request counts.
-type insideStream struct {
-	grpc.ServerStream
-	ctx  context.Context //nolint:containedctx // it stands for the stream's own
-	gate *Gate
-	held int
-}
-
-func (s *insideStream) Context() context.Context { return s.ctx }
-
-// RecvMsg counts the latest request.
-func (s *insideStream) RecvMsg(m any) error {
-	if err := s.ServerStream.RecvMsg(m); err != nil {
-		return err
-	}
-	s.gate.load.release(s.held)
-	s.held = 0
-	n := size(m)
-	if no := s.gate.load.hold(n); no != nil {
-		return s.gate.refuse(s.ctx, no)
-	}
-	s.held = n
-	return nil
-}
-
 func size(m any) int {
 	if p, ok := m.(proto.Message); ok {
 		return proto.Size(p)
