@@ -124,9 +124,13 @@ func (c *Client) do(ctx context.Context, cancel context.CancelFunc, t *Target, r
 			Message: "the provider's answer has an unknown Content-Encoding",
 		}
 	}
-	answer.Header.Del("Content-Encoding")
-	answer.Header.Del("Content-Length")
-	return &Response{Status: answer.StatusCode, Header: answer.Header, Body: body, RequestID: id}, nil
+	header := answer.Header
+	header.Del("Content-Encoding")
+	header.Del("Content-Length")
+	// net/http holds the answer until its body ends, which may take an hour, and with it
+	// a KiB or more that nobody asks for.
+	answer.Header, answer.Request = nil, nil
+	return &Response{Status: answer.StatusCode, Header: header, Body: body, RequestID: id}, nil
 }
 
 // request builds the HTTP request with headers, credentials and body on.
