@@ -30,6 +30,7 @@ func NewCall(m *profile.Model, tools ...string) *adapters.Call {
 func Decode(a adapters.Adapter, call *adapters.Call, r io.Reader) ([]adapters.Part, error) {
 	d := newDriver(a, call)
 	frames := frame.NewReader(a.Framing(), r, 0)
+	defer frames.Close()
 	for !d.complete() {
 		f, err := frames.Next()
 		if errors.Is(err, io.EOF) {

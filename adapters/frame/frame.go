@@ -1,6 +1,9 @@
 package frame
 
-import "io"
+import (
+	"errors"
+	"io"
+)
 
 // DefaultMaxFrame is the limit of one frame in bytes, 16 MiB, where [NewReader]
 // is given none. Frames with inline images come to several MiB.
@@ -26,7 +29,7 @@ type Frame struct {
 	// :event-type, :exception-type or :error-code of an AWS message. It is empty
 	// where the framing gives no name.
 	Event string
-	// Data is the payload, valid only until the next call of Next.
+	// Data is the payload, valid only until the next call of Next or Close.
 	Data []byte
 	// Offset is where the frame began, in bytes from the start of the body: its
 	// first "event" or "data" line, its message, its opening brace.
@@ -46,8 +49,13 @@ type Frame struct {
 // Next blocks in the body's Read only while it holds no whole frame. It returns
 // either a frame or an error, and after an error always that error; the package
 // documentation lists the errors.
+//
+// Close gives back memory that other bodies may use; it does not close the body. The
+// data of the last frame is not valid any more, and Next fails. It may be called more
+// than once.
 type Reader interface {
 	Next() (Frame, error)
+	Close()
 }
 
 // NewReader returns a Reader over the body r. A frame over maxFrame bytes fails
@@ -74,6 +82,14 @@ type reader struct {
 	in     *body
 	parser parser
 	err    error
+}
+
+var errClosed = errors.New("frame: the reader is closed")
+
+func (r *reader) Close() {
+	r.err = errClosed
+	r.in.window = nil
+	r.in.release()
 }
 
 func (r *reader) Next() (Frame, error) {

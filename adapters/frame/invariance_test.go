@@ -40,6 +40,7 @@ func ways(body []byte) map[string]io.Reader {
 	return map[string]io.Reader{
 		"one byte":           iotest.OneByteReader(whole()),
 		"half":               iotest.HalfReader(whole()),
+		"spoiled":            spoiler{iotest.HalfReader(whole())},
 		"data with EOF":      iotest.DataErrReader(whole()),
 		"one byte, with EOF": iotest.DataErrReader(iotest.OneByteReader(whole())),
 	}

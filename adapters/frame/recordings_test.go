@@ -75,6 +75,10 @@ func checkRecording(t *testing.T, kind Kind, scenario string) {
 	if diff := differ(otherwise(t, facts.Framing, body), payloads); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
+	spoiled := readAll(t, kind, spoiler{&atMost{bytes.NewReader(body), 700}}, 0)
+	if diff := differ(got, spoiled); diff != "" {
+		t.Errorf("(-whole +spoiled)\n%s", diff)
+	}
 	bytewise := readAll(t, kind, iotest.OneByteReader(bytes.NewReader(body)), 0)
 	if diff := differ(got, bytewise); diff != "" {
 		t.Errorf("(-whole +one byte)\n%s", diff)

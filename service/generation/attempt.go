@@ -45,6 +45,7 @@ type answer struct {
 func (a *answer) close() {
 	a.cancel(nil)
 	_ = a.body.Close()
+	a.frames.Close()
 }
 
 // connect tries the candidates until one answers: the retries of each, then the

@@ -259,6 +259,14 @@ type hostBody struct {
 	once   sync.Once
 }
 
+// Read spoils the buffer first: nothing of what was read before may be in use.
+func (b *hostBody) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = '?'
+	}
+	return b.PipeReader.Read(p)
+}
+
 func (b *hostBody) Close() error {
 	b.once.Do(func() {
 		b.host.mu.Lock()
