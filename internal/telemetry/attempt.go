@@ -38,7 +38,6 @@ type Attempt struct {
 	span  trace.Span
 	model *profile.Model
 	nth   string
-	base  []attribute.KeyValue
 	began time.Time
 
 	first, last time.Time // chunks
@@ -51,26 +50,28 @@ func (t *Telemetry) Attempt(ctx context.Context, c *Call) (context.Context, *Att
 		return ctx, nil
 	}
 	m := c.Model
-	a := &Attempt{t: t, model: m, nth: c.Nth, began: time.Now(), base: addressed(m)}
+	a := &Attempt{t: t, model: m, nth: c.Nth, began: time.Now()}
 	// Samplers may ask for what is told now, and what only the request says is not kept
 	// by anybody else. All the rest waits for the end: an attempt may last for an hour.
-	early := append(slices.Clip(a.base), attribute.String(attrRequestModel, m.NameOnWire()))
+	early := append(slices.Clip(t.addressed(m)), attribute.String(attrRequestModel, m.NameOnWire()))
 	early = append(early, asked(t.options.GenAI, c)...)
-	a.base = append(a.base, attribute.String(attrRequestModel, t.label(m)))
 	ctx, span := t.tracer.Start(ctx, operation(m.API)+" "+m.NameOnWire(), //nolint:spancheck // Attempt.End ends it
 		trace.WithSpanKind(trace.SpanKindClient), trace.WithTimestamp(a.began), trace.WithAttributes(early...))
 	a.ctx, a.span = ctx, span
 	return ctx, a //nolint:spancheck // as above
 }
 
-// addressed is who is asked, and where, with room for the name of the model.
-func addressed(m *profile.Model) []attribute.KeyValue {
-	all := make([]attribute.KeyValue, 0, 5)
-	all = append(all, attribute.String(attrOperation, operation(m.API)), attribute.String(attrProviderName, providerName(m.Provider, m.API)))
-	if host, port := address(m.BaseURL); host != "" {
-		all = append(all, attribute.String(attrServerAddress, host), attribute.Int(attrServerPort, port))
-	}
-	return all
+// addressed is who is asked, and where. It is never changed.
+func (t *Telemetry) addressed(m *profile.Model) []attribute.KeyValue {
+	return t.places.get(placeOf(m), func() []attribute.KeyValue {
+		all := []attribute.KeyValue{
+			attribute.String(attrOperation, operation(m.API)), attribute.String(attrProviderName, providerName(m.Provider, m.API)),
+		}
+		if host, port := address(m.BaseURL); host != "" {
+			all = append(all, attribute.String(attrServerAddress, host), attribute.Int(attrServerPort, port))
+		}
+		return slices.Clip(all)
+	})
 }
 
 // asked are a request's parameters, as far as it has them. Nothing of it is content.
@@ -210,22 +211,17 @@ func inputTokens(u *llmdv1.Usage) int64 {
 }
 
 func (a *Attempt) measure(m *llmdv1.AssistantMessage, failed string, ended time.Time) {
-	labels := a.base
+	key := seriesKey{place: placeOf(a.model), request: a.t.label(a.model), failed: failed}
 	if model := m.GetResponseModel(); model != "" {
-		labels = append(slices.Clip(labels), attribute.String(attrResponseModel, a.t.seen.label(a.model, model)))
+		key.response = a.t.seen.label(a.model, model)
 	}
-	plain := attribute.NewSet(labels...)
-	with := metric.WithAttributeSet(plain)
-	failing := with
-	if failed != "" {
-		failing = metric.WithAttributeSet(attribute.NewSet(append(slices.Clip(labels), attribute.String(attrErrorType, failed))...))
-	}
-	a.record(ended.Sub(a.began).Seconds(), failing, metricDuration, metricDuration141)
+	s := a.t.series.get(key, func() *series { return newSeries(&key, a.t.addressed(a.model)) })
+	a.record(ended.Sub(a.began).Seconds(), s.failing, metricDuration, metricDuration141)
 	if !a.first.IsZero() {
-		a.record(a.first.Sub(a.began).Seconds(), with, metricTimeToFirst, metricTimeToFirst141)
+		a.record(a.first.Sub(a.began).Seconds(), s.all, metricTimeToFirst, metricTimeToFirst141)
 	}
-	a.t.chunks.merge(plain, &a.chunks)
-	a.measureUsage(labels, with, m.GetUsage())
+	a.t.chunks.merge(s.plain, &a.chunks)
+	a.measureUsage(s, m.GetUsage())
 }
 
 // record records seconds in those of the metrics that there are.

@@ -36,7 +36,8 @@ func (a *Attempt) except(failed string, at time.Time) {
 	if failed == "" || a.t.events == nil {
 		return
 	}
-	attributes := append(slices.Clip(a.base), attribute.String(attrExceptionType, failed), attribute.String(attrErrorType, failed),
+	attributes := append(slices.Clip(a.t.addressed(a.model)), attribute.String(attrRequestModel, a.t.label(a.model)))
+	attributes = append(attributes, attribute.String(attrExceptionType, failed), attribute.String(attrErrorType, failed),
 		attribute.String(attrProvider, a.model.Provider), attribute.String(attrAttempt, a.nth))
 	for _, e := range Events(a.t.options.GenAI) {
 		var r otellog.Record

@@ -53,6 +53,8 @@ type Telemetry struct {
 	genai    *instruments
 	chunks   *chunkClock
 	seen     *seenModels
+	places   kept[place, []attribute.KeyValue]
+	series   kept[seriesKey, *series]
 	gauges   *gaugeSources
 	registry *prometheus.Registry
 	// closers are called in this order.

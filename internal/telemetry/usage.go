@@ -1,38 +1,30 @@
 package telemetry
 
 import (
-	"slices"
-
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
 // measureUsage counts the tokens of an attempt. What llmd has estimated is not
-// counted: it would pass for what the provider bills. all are the labels as they are.
-func (a *Attempt) measureUsage(labels []attribute.KeyValue, all metric.MeasurementOption, u *llmdv1.Usage) {
+// counted: it would pass for what the provider bills.
+func (a *Attempt) measureUsage(s *series, u *llmdv1.Usage) {
 	if u.GetEstimated() {
 		u = nil
 	}
 	if a.t.options.GenAI.v01() {
-		a.countTokens(labels, u)
+		a.countTokens(s, u)
 	}
 	if u == nil {
 		return
 	}
 	in, out := inputTokens(u), int64(u.GetOutputTokens())
-	a.recordTokens(metricInputPerCall, in, all)
-	a.recordTokens(metricOutputPerCall, out, all)
+	a.recordTokens(metricInputPerCall, in, s.all)
+	a.recordTokens(metricOutputPerCall, out, s.all)
 	if a.t.options.GenAI.v141() {
-		a.recordTokens(metricTokenUsage141, in, with(labels, attrTokenType, tokenTypeInput))
-		a.recordTokens(metricTokenUsage141, out, with(labels, attrTokenType, tokenTypeOutput))
+		a.recordTokens(metricTokenUsage141, in, s.input)
+		a.recordTokens(metricTokenUsage141, out, s.output)
 	}
-}
-
-// with is labels and one more.
-func with(labels []attribute.KeyValue, name, value string) metric.MeasurementOption {
-	return metric.WithAttributeSet(attribute.NewSet(append(slices.Clip(labels), attribute.String(name, value))...))
 }
 
 func (a *Attempt) recordTokens(name string, n int64, labels metric.MeasurementOption) {
@@ -43,10 +35,10 @@ func (a *Attempt) recordTokens(name string, n int64, labels metric.MeasurementOp
 
 // countTokens counts by modality. What the provider does not break down is of an
 // unknown one, and so is the 0 of an attempt that told nothing.
-func (a *Attempt) countTokens(labels []attribute.KeyValue, u *llmdv1.Usage) {
+func (a *Attempt) countTokens(s *series, u *llmdv1.Usage) {
 	in, out := inputTokens(u), int64(u.GetOutputTokens())
 	for _, m := range u.GetModalities() {
-		labeled := with(labels, attrModality, modality(m.GetModality()))
+		labeled := with(s.labels, attrModality, modality(m.GetModality()))
 		if n := min(int64(m.GetInputTokens()), in); n > 0 {
 			in -= n
 			a.countToken(metricInputTokens, n, labeled)
@@ -56,18 +48,17 @@ func (a *Attempt) countTokens(labels []attribute.KeyValue, u *llmdv1.Usage) {
 			a.countToken(metricOutputTokens, n, labeled)
 		}
 	}
-	unknown := with(labels, attrModality, modalityUnknown)
 	if in > 0 || len(u.GetModalities()) == 0 {
-		a.countToken(metricInputTokens, in, unknown)
+		a.countToken(metricInputTokens, in, s.unknown)
 	}
 	if out > 0 || len(u.GetModalities()) == 0 {
-		a.countToken(metricOutputTokens, out, unknown)
+		a.countToken(metricOutputTokens, out, s.unknown)
 	}
 	for name, n := range map[string]int32{
 		metricCacheRead: u.GetCacheReadTokens(), metricCacheWrite: u.GetCacheWriteTokens(), metricReasoningTokens: u.GetReasoningTokens(),
 	} {
 		if n > 0 {
-			a.countToken(name, int64(n), unknown)
+			a.countToken(name, int64(n), s.unknown)
 		}
 	}
 }
