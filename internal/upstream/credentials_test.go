@@ -219,7 +219,7 @@ func TestGoogleFailures(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 	defer cancel()
 	start := time.Now()
-	if err := do(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > time.Second {
+	if err := do(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > 5*time.Second {
 		t.Errorf("%v after %v", err, time.Since(start))
 	}
 	close(hold)
