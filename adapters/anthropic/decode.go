@@ -79,20 +79,20 @@ func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
 // dispatch hands an event on. Events of other types say nothing.
 func (d *decoder) dispatch(e *event, f frame.Frame, sink *adapters.Sink) error {
 	switch e.Type {
-	case "message_start":
+	case startEvent:
 		return d.start(e.Message, sink)
-	case "content_block_start":
+	case blockStartEvent:
 		return d.startBlock(e.Index, e.ContentBlock, sink)
 	case deltaEvent:
 		if b := d.open[e.Index]; b == nil || !b.add(&e.Delta, f.Data, sink) {
 			d.lost(&e.Delta, sink)
 		}
-	case "content_block_stop":
+	case stopEvent:
 		d.endBlock(e.Index, sink)
-	case "message_delta":
+	case lastDeltaEvent:
 		d.use(e.Usage, sink)
 		d.stopped(e.Delta.StopReason, e.Delta.StopDetails)
-	case "message_stop":
+	case endEvent:
 		d.finish(sink)
 	case "message":
 		return d.whole(f, sink)
@@ -134,8 +134,11 @@ func (d *decoder) whole(f frame.Frame, sink *adapters.Sink) error {
 // startBlock opens a block under the provider's index.
 func (d *decoder) startBlock(index int, raw json.RawMessage, sink *adapters.Sink) error {
 	var s startedBlock
-	if !adapters.Readable(jsonwire.Unmarshal(raw, &s)) || s.Type == "" {
-		return nil // nothing that could be kept
+	if !s.readUsual(raw) {
+		s = startedBlock{}
+		if !adapters.Readable(jsonwire.Unmarshal(raw, &s)) || s.Type == "" {
+			return nil // nothing that could be kept
+		}
 	}
 	if s.Type == "fallback" {
 		// Another model takes over. Before any content that is only a change of
@@ -265,8 +268,7 @@ func (d *decoder) Finish(*adapters.Sink) error {
 // known says whether an event's name is one whose data must be readable.
 func known(name string) bool {
 	switch name {
-	case "message_start", "content_block_start", "content_block_delta", "content_block_stop",
-		"message_delta", "message_stop", "message", "error":
+	case startEvent, blockStartEvent, deltaEvent, stopEvent, lastDeltaEvent, endEvent, "message", "error":
 		return true
 	}
 	return false

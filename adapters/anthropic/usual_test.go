@@ -7,6 +7,7 @@ import (
 
 	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/frame"
+	"github.com/llmd-dev/llmd/adapters/jsonwire"
 )
 
 // sameAsPlain: what is read as usual is what the plain way reads.
@@ -19,7 +20,7 @@ func sameAsPlain(t *testing.T, data []byte) bool {
 	if err := adapters.ReadFrame(frame.Frame{Data: data}, &want); err != nil {
 		t.Errorf("%s: read as usual, plainly %v", data, err)
 	}
-	if d := cmp.Diff(want, got); d != "" {
+	if d := cmp.Diff(want, got, cmp.AllowUnexported(usage{}, count{})); d != "" {
 		t.Errorf("%s: plain -, usual +\n%s", data, d)
 	}
 	return true
@@ -32,6 +33,12 @@ func TestUsual(t *testing.T) {
 		blockDelta(1, `{"type":"input_json_delta","partial_json":"{\"a\":\"\ud83d"}`),
 		` { "delta" : {"text":"a", "type":"text_delta"}, "index":3, "type":"content_block_delta" } `,
 		`{"type":"content_block_stop","index":3}`, `{"type":"message_stop"}`,
+		`{"type":"message_delta","index":0,"delta":{"type":"text_delta","text":"a"}}`,
+		`{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"claude-1","content":[],"stop_reason":null,"stop_sequence":null,"stop_details":null,` +
+			`"usage":{"input_tokens":9,"cache_creation_input_tokens":3,"cache_read_input_tokens":0,"cache_creation":{"ephemeral_5m_input_tokens":1,"ephemeral_1h_input_tokens":2},` +
+			`"output_tokens":1,"service_tier":"standard","inference_geo":"us"}}}`,
+		`{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":100},"context_management":{"applied_edits":[]}}`,
+		blockStart(0, `{"type":"text","text":""}`), blockStart(1, ` { "type" : "other", "x" : [ 1, "\u00e9" ] } `),
 		`{"type":"content_block_delta","index":0,"index":1,"delta":{"type":"text_delta","text":"a","text":"b"}}`,
 	} {
 		if !sameAsPlain(t, []byte(in)) {
@@ -43,12 +50,56 @@ func TestUsual(t *testing.T) {
 		blockDelta(0, `{"type":"text_delta","text":" word","citation":{}}`),
 		blockDelta(0, `{"type":"text_delta","text":5}`),
 		blockDelta(0, `{"type":"text_delta","text":"a"`),
-		`{"type":"message_delta","index":0,"delta":{"type":"text_delta","text":"a"}}`,
 		`{"index":0,"delta":{"type":"text_delta","text":"a"}}`,
+		`{"type":"message_start","message":{"id":"msg_1"},"message":{"model":"m"}}`,
+		`{"type":"message_start","message":{"id":"msg_1","content":[{"type":"text"}]}}`,
+		`{"type":"message_start","message":{"id":"msg_\u0031"}}`,
+		`{"type":"message_start","message":{"stop_reason":"end_turn"}}`,
+		`{"type":"message_start","message":{"Model":"m"}}`,
+		`{"type":"message_delta","delta":{"stop_reason":"refusal","stop_details":{"explanation":"no"}}}`,
+		`{"type":"message_delta","usage":{"output_tokens":1,"cost":0.1}}`,
+		`{"type":"message_delta","usage":{"output_tokens":1.0}}`,
+		`{"type":"message_delta","usage":{"output_tokens":1},"usage":{"input_tokens":1}}`,
 		`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a"},"error":{}}`,
 		`{"type":"content_block_delta","Type":"error","index":0,"delta":{"type":"text_delta","text":"a"}}`,
 	} {
 		if (&event{}).readUsual([]byte(in)) {
+			t.Errorf("%s: taken for usual", in)
+		}
+	}
+}
+
+// sameBlock: what is read as a usual block is what the plain way reads.
+func sameBlock(t *testing.T, data []byte) bool {
+	t.Helper()
+	var got, want startedBlock
+	if !got.readUsual(data) {
+		return false
+	}
+	if err := jsonwire.Unmarshal(data, &want); err != nil {
+		t.Errorf("%s: read as usual, plainly %v", data, err)
+	}
+	if d := cmp.Diff(want, got, cmp.AllowUnexported(usage{}, count{})); d != "" {
+		t.Errorf("%s: plain -, usual +\n%s", data, d)
+	}
+	return true
+}
+
+func TestUsualBlock(t *testing.T) {
+	for _, in := range []string{
+		`{"type":"text","text":""}`, `{"type":"text","text":"\ud83d","citations":null}`,
+		`{"type":"thinking","thinking":"","signature":""}`,
+		`{"type":"tool_use","id":"toolu_1","name":"write","input":{ "a" : [1] }}`,
+	} {
+		if !sameBlock(t, []byte(in)) {
+			t.Errorf("%s: not usual", in)
+		}
+	}
+	for _, in := range []string{
+		`{"type":"redacted_thinking","data":"c2ln"}`, `{"type":"text","text":"","citations":[]}`, `{"type":"text","Text":"a"}`,
+		`{"text":"a"}`, `{"type":"text"`, `null`, `{"type":"tool_use","name":"\u0061"}`, `{"type":"tool_use","input":{]}`,
+	} {
+		if (&startedBlock{}).readUsual([]byte(in)) {
 			t.Errorf("%s: taken for usual", in)
 		}
 	}
@@ -75,7 +126,11 @@ func TestUsualIsUsual(t *testing.T) {
 func FuzzUsual(f *testing.F) {
 	f.Add([]byte(blockDelta(0, `{"type":"text_delta","text":"a\ud83d\ude00","thinking":null}`)))
 	f.Add([]byte(`{"type":"content_block_delta","type":null,"delta":{"partial_json":"\\","type":"input_json_delta"},"index":0}`))
+	f.Add([]byte(`{"type":"message_start","message":{"id":"a","model":"b","content":[],"usage":{"input_tokens":1,"cache_creation":{"ephemeral_1h_input_tokens":2}}}}`))
+	f.Add([]byte(blockStart(0, `{"type":"tool_use","id":"a","name":"b","input":{},"text":null}`)))
+	f.Add([]byte(`{"type":"tool_use","id":"a","name":"b","input":{"a":"\ud83d"},"signature":"c","thinking":""}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		sameAsPlain(t, data)
+		sameBlock(t, data)
 	})
 }

@@ -241,6 +241,17 @@ const maxSkipDepth = 32
 // Skip reads any value and forgets it.
 func (c *Cursor) Skip() { c.skip(maxSkipDepth) }
 
+// Raw reads any value and gives its text, which is a part of what the cursor reads.
+func (c *Cursor) Raw() []byte {
+	c.peek()
+	from := c.at
+	c.Skip()
+	if c.failed {
+		return nil
+	}
+	return c.data[from:c.at]
+}
+
 func (c *Cursor) skip(depth int) {
 	switch b := c.peek(); {
 	case depth == 0:

@@ -5,7 +5,8 @@ import "github.com/llmd-dev/llmd/adapters/jsonwire"
 // usual is the memory of the usual frame: one choice whose delta is a piece of text,
 // of thinking or of one call's arguments. A long answer is thousands of them, so they
 // are read by a cursor, into the same chunk as any other frame, for a tenth of the
-// cost and without allocations beside the piece itself.
+// cost and without allocations beside the piece itself. The usage at the end is one of
+// them, for the sake of short answers.
 type usual struct {
 	choices [1]choice
 	delta   delta
@@ -31,7 +32,9 @@ func (u *usual) read(data []byte, d *decoder, out *chunk) bool {
 			out.Object = jsonwire.Word(c.Known("chat.completion.chunk"))
 		case "choices":
 			u.readChoices(&c, out)
-		case "usage", "x_groq", "citations", "search_results", "error", "type", "base_resp":
+		case "usage":
+			out.Usage = readUsage(&c, out.Usage)
+		case "x_groq", "citations", "search_results", "error", "type", "base_resp":
 			nothing(&c)
 		case "created", "system_fingerprint", "obfuscation", "provider", "p":
 			c.Skip() // no field of chunk
@@ -158,6 +161,78 @@ func readFunction(c *jsonwire.Cursor, f *functionDelta) {
 			f.Name = jsonwire.Word(c.Text())
 		case "arguments":
 			f.Arguments = arguments(c.Text())
+		default:
+			c.Fail()
+		}
+	}
+}
+
+// readUsage reads plain counts of tokens; what was billed is not usual. before is the
+// usage that the frame had already: of two the plain way knows what to make.
+func readUsage(c *jsonwire.Cursor, before *usage) *usage {
+	if before != nil {
+		c.Fail()
+	}
+	if c.Null() {
+		return nil
+	}
+	u := &usage{}
+	for c.Begin('{'); c.More('}'); {
+		switch string(c.Key()) {
+		case "prompt_tokens":
+			u.Prompt = new(jsonwire.Number(c.Int()))
+		case "completion_tokens":
+			u.Completion = new(jsonwire.Number(c.Int()))
+		case "total_tokens":
+			u.Total = jsonwire.Number(c.Int())
+		case "prompt_cache_hit_tokens":
+			u.CacheHit = jsonwire.Number(c.Int())
+		case "cached_tokens":
+			u.Cached = jsonwire.Number(c.Int())
+		case "prompt_tokens_details":
+			u.readPromptDetails(c)
+		case "completion_tokens_details":
+			u.readCompletionDetails(c)
+		case "prompt_cache_miss_tokens":
+			c.Skip() // no field of usage
+		default:
+			c.Fail()
+		}
+	}
+	return u
+}
+
+func (u *usage) readPromptDetails(c *jsonwire.Cursor) {
+	d := &u.PromptDetails
+	if c.Null() {
+		d.Cached, d.CacheWrite, d.CacheCreation = 0, 0, 0
+		return
+	}
+	for c.Begin('{'); c.More('}'); {
+		switch string(c.Key()) {
+		case "cached_tokens":
+			d.Cached = jsonwire.Number(c.Int())
+		case "cache_write_tokens":
+			d.CacheWrite = jsonwire.Number(c.Int())
+		case "audio_tokens", "text_tokens", "image_tokens", "video_tokens":
+			c.Skip() // no field of usage
+		default:
+			c.Fail()
+		}
+	}
+}
+
+func (u *usage) readCompletionDetails(c *jsonwire.Cursor) {
+	if c.Null() {
+		u.CompletionDetails.Reasoning = nil
+		return
+	}
+	for c.Begin('{'); c.More('}'); {
+		switch string(c.Key()) {
+		case "reasoning_tokens":
+			u.CompletionDetails.Reasoning = new(jsonwire.Number(c.Int()))
+		case "audio_tokens", "text_tokens", "image_tokens", "accepted_prediction_tokens", "rejected_prediction_tokens":
+			c.Skip() // no field of usage
 		default:
 			c.Fail()
 		}

@@ -63,6 +63,11 @@ func TestUsual(t *testing.T) {
 		head + `"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"f","arguments":""}}]}}]}`,
 		head + `"choices":[]}`, head + `"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`,
 		head + `"choices":[{"index":1,"delta":{"content":"other answer","tool_calls":null}}]}`,
+		head + `"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":100,"total_tokens":109}}`,
+		head + `"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":0,"total_tokens":9,"prompt_tokens_details":{"cached_tokens":4,"cache_write_tokens":2,"audio_tokens":0},` +
+			`"completion_tokens_details":{"reasoning_tokens":0,"audio_tokens":0,"accepted_prediction_tokens":0,"rejected_prediction_tokens":0}}}`,
+		head + `"choices":[],"usage":{"prompt_cache_hit_tokens":3,"prompt_cache_miss_tokens":6,"cached_tokens":1,"prompt_tokens_details":null,"completion_tokens_details":null}}`,
+		head + `"choices":[],"usage":{"prompt_tokens_details":{"cached_tokens":4},"prompt_tokens_details":null,"prompt_tokens_details":{"cache_write_tokens":1}}}`,
 		`{"id":null,"model":"m2","service_tier":"flex","choices":[{"delta":{}}],"error":null,"citations":null}`,
 	} {
 		if !sameAsPlain(t, []byte(in)) {
@@ -71,7 +76,11 @@ func TestUsual(t *testing.T) {
 	}
 	for _, in := range []string{
 		head + `"choices":[{"index":0,"delta":{},"finish_reason":"stop","error":{}}]}`,
-		head + `"choices":[],"usage":{"prompt_tokens":1}}`,
+		head + `"choices":[],"usage":{"prompt_tokens":1,"cost":0.1}}`,
+		head + `"choices":[],"usage":{"prompt_tokens":"1"}}`,
+		head + `"choices":[],"usage":{"Prompt_Tokens":1}}`,
+		head + `"choices":[],"usage":{"prompt_tokens":1},"usage":{"completion_tokens":1}}`,
+		head + `"choices":[],"usage":{"prompt_tokens":1},"usage":null}`,
 		head + `"choices":[{"index":0,"delta":{"content":[{"text":"a"}]}}]}`,
 		head + `"choices":[{"index":0,"delta":{"content":"a","Content":"b"}}]}`,
 		head + `"choices":[{"index":0,"delta":{"content":"a"}},{"index":1,"delta":{"content":"b"}}]}`,
@@ -126,5 +135,6 @@ func TestUsualIsUsual(t *testing.T) {
 func FuzzUsual(f *testing.F) {
 	f.Add([]byte(`{"id":"chatcmpl-1","model":"m1","service_tier":null,"choices":[{"index":0,"delta":{"content":"a\ud83d\ude00","reasoning":null,"reasoning_content":"b"},"logprobs":{"a":[1]},"finish_reason":""}],"usage":null}`))
 	f.Add([]byte(`{"choices":[{"delta":{"tool_calls":[{"index":0,"index":1,"id":null,"function":{"name":"f"},"function":{"arguments":"\\"}}]},"index":2}],"object":null}`))
+	f.Add([]byte(`{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":1,"total_tokens":10,"cached_tokens":0,"prompt_tokens_details":{"cached_tokens":0,"audio_tokens":0},"completion_tokens_details":{"reasoning_tokens":1}}}`))
 	f.Fuzz(func(t *testing.T, data []byte) { sameAsPlain(t, data) })
 }
