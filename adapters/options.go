@@ -88,9 +88,8 @@ func Negotiate(g *llmdv1.Generation, history *llmdv1.Context, m *profile.Model) 
 // caller's: providers cache a request by how it begins, and tools are often listed from
 // a map.
 func negotiateTools(o *Options, g *llmdv1.Generation) {
-	o.Tools = slices.SortedStableFunc(slices.Values(g.GetContext().GetTools()), func(a, b *llmdv1.Tool) int {
-		return strings.Compare(a.GetName(), b.GetName())
-	})
+	o.Tools = slices.Clone(g.GetContext().GetTools())
+	slices.SortStableFunc(o.Tools, func(a, b *llmdv1.Tool) int { return strings.Compare(a.GetName(), b.GetName()) })
 	o.ToolMode = g.GetToolChoice().GetMode()
 	o.ToolName = g.GetToolChoice().GetToolName()
 	if o.ToolName == "" {
