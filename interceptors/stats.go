@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/peer"
 	reflectionv1 "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	reflectionv1alpha "google.golang.org/grpc/reflection/grpc_reflection_v1alpha"
 	"google.golang.org/grpc/stats"
@@ -60,16 +61,30 @@ func (s *rpcStats) TagRPC(ctx context.Context, info *stats.RPCTagInfo) context.C
 		info = &stats.RPCTagInfo{FullMethodName: otherMethod}
 	}
 	// Aside: it goes deep, and a call may wait for an hour on the stack that it leaves.
+	// The headers, which grpc-go tells of next, are told of there, too: all that is taken
+	// of them is the address, and a goroutine of their own costs more than they do.
 	var tagged context.Context
-	stack.Aside(func() { tagged = s.next.TagRPC(ctx, info) }) //nolint:fatcontext // nothing is nested: it is called once
+	stack.Aside(func() {
+		tagged = s.next.TagRPC(ctx, info) //nolint:fatcontext // nothing is nested: it is called once
+		s.next.HandleRPC(tagged, headerOf(ctx, info))
+	})
 	return context.WithValue(tagged, methodKey{}, info.FullMethodName)
 }
 
-// HandleRPC implements stats.Handler.
+// headerOf is what is told of a call's headers.
+func headerOf(ctx context.Context, info *stats.RPCTagInfo) *stats.InHeader {
+	h := &stats.InHeader{FullMethod: info.FullMethodName}
+	if p, ok := peer.FromContext(ctx); ok {
+		h.RemoteAddr, h.LocalAddr = p.Addr, p.LocalAddr
+	}
+	return h
+}
+
+// HandleRPC implements stats.Handler. The headers were told of by TagRPC.
 func (s *rpcStats) HandleRPC(ctx context.Context, event stats.RPCStats) {
 	switch e := event.(type) {
-	case *stats.Begin, *stats.InHeader:
-		stack.Aside(func() { s.next.HandleRPC(ctx, event) })
+	case *stats.Begin:
+		s.next.HandleRPC(ctx, event)
 	case *stats.End:
 		if e.Error == nil {
 			s.next.HandleRPC(ctx, event)

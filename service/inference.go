@@ -76,10 +76,14 @@ func (s *Inference) Stream(req *llmdv1.StreamRequest, stream grpc.ServerStreamin
 	var reader *generation.Reader
 	var err error
 	var over func()
-	stack.Aside(func() {
-		if reader, err = s.start(ctx, req, softDeadline(ctx, req.GetOptions())); err == nil {
+	stack.AsideThen(func() (rest func()) {
+		// The response begins where it was planned: one goroutine less to start, and
+		// one stack less to grow.
+		reader, err = s.start(ctx, req, softDeadline(ctx, req.GetOptions()), func(begin func()) { rest = begin })
+		if err == nil {
 			over = s.options.Telemetry.Stream(ctx, methodStream)
 		}
+		return rest
 	})
 	if err != nil {
 		stream.SetTrailer(pushback(err))
@@ -116,7 +120,7 @@ func (s *Inference) Complete(ctx context.Context, req *llmdv1.CompleteRequest) (
 	ctx, cancel := context.WithTimeout(ctx, longestCall)
 	defer cancel()
 	streamed := &llmdv1.StreamRequest{Generation: req.GetGeneration(), RequestId: req.GetRequestId()}
-	reader, err := s.start(ctx, streamed, softDeadline(called, nil))
+	reader, err := s.start(ctx, streamed, softDeadline(called, nil), nil)
 	if err != nil {
 		_ = grpc.SetTrailer(ctx, pushback(err)) // fails only outside of a call
 		recordFailure(called, req.GetRequestId(), err)
@@ -138,7 +142,8 @@ func (s *Inference) Complete(ctx context.Context, req *llmdv1.CompleteRequest) (
 	return resp, nil
 }
 
-func (s *Inference) start(ctx context.Context, req *llmdv1.StreamRequest, soft time.Time) (*generation.Reader, error) {
+// start begins a response, or joins one. spawn is [generation.Request.Go].
+func (s *Inference) start(ctx context.Context, req *llmdv1.StreamRequest, soft time.Time, spawn func(func())) (*generation.Reader, error) {
 	if s.closing.Load() {
 		return nil, &ShuttingDownError{}
 	}
@@ -161,7 +166,7 @@ func (s *Inference) start(ctx context.Context, req *llmdv1.StreamRequest, soft t
 	return s.engine.Start(ctx, &generation.Request{
 		Planning: withImages(ctx, s.options.Images, s.options.Telemetry, req.GetGeneration().GetContext()),
 		Owner:    s.owner(ctx), RequestID: req.GetRequestId(), Hash: digest(req), Generation: req.GetGeneration(),
-		Options: req.GetOptions(), Keys: keys, SoftDeadline: soft,
+		Options: req.GetOptions(), Keys: keys, SoftDeadline: soft, Go: spawn,
 	})
 }
 

@@ -24,18 +24,31 @@ type Panic struct {
 // for it: for what goes deep at the beginning of a goroutine that will wait long. A
 // panic of f is Aside's, as a *[Panic].
 func Aside(f func()) {
+	AsideThen(func() (rest func()) { f(); return nil })
+}
+
+// AsideThen is Aside for what leads to work that nobody waits for: the rest that f
+// returns goes on where f was, on a stack that is large already, while the caller goes
+// its way. A panic of the rest is not caught. The rest may be nil.
+func AsideThen(f func() (rest func())) {
 	var panicked *Panic
 	ended, done := false, make(chan struct{})
 	go func() {
-		defer close(done)
-		defer func() {
-			if v := recover(); v != nil {
-				panicked = &Panic{Value: v, Stack: debug.Stack()}
-			}
+		rest := func() (rest func()) {
+			defer close(done)
+			defer func() {
+				if v := recover(); v != nil {
+					panicked = &Panic{Value: v, Stack: debug.Stack()}
+				}
+			}()
+			Grow()
+			rest = f()
+			ended = true
+			return rest
 		}()
-		Grow()
-		f()
-		ended = true
+		if rest != nil {
+			rest()
+		}
 	}()
 	<-done
 	switch {

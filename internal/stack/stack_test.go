@@ -24,6 +24,28 @@ func TestAside(t *testing.T) {
 
 func faulty() { panic("fault") }
 
+// TestAsideThen: the caller goes on before the rest, which is done all the same.
+func TestAsideThen(t *testing.T) {
+	on, rested := make(chan bool), make(chan bool)
+	first := false
+	AsideThen(func() (rest func()) {
+		first = true
+		return func() { <-on; close(rested) }
+	})
+	if !first {
+		t.Error("AsideThen did not wait")
+	}
+	close(on)
+	<-rested
+	defer func() {
+		if p, ok := recover().(*Panic); !ok || p.Value != "fault" {
+			t.Errorf("recovered %v", p)
+		}
+	}()
+	AsideThen(func() (rest func()) { faulty(); return nil })
+	t.Error("the panic was lost")
+}
+
 // TestAsideGoexit: a test that fails aside ends, as anywhere else.
 func TestAsideGoexit(t *testing.T) {
 	over := make(chan bool)

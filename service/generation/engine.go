@@ -95,6 +95,9 @@ type Request struct {
 	Options  *llmdv1.StreamOptions
 	// Keys are the caller's own provider keys by provider id.
 	Keys map[string]string
+	// Go starts what makes the response, once it is known that one is made; nil = on a
+	// new goroutine.
+	Go func(func())
 	// SoftDeadline is when the response is ended for the caller's deadline; zero =
 	// never. Of several callers that read one response the latest counts.
 	SoftDeadline time.Time

@@ -66,7 +66,7 @@ func (r *Run) setPlan(p *Plan) {
 	r.asm.price = func(u *llmdv1.Usage, tier string) *llmdv1.Cost { return r.engine.cfg.Price(model, u, tier) }
 }
 
-// begin starts the run's goroutine.
+// begin starts the making of the response.
 func (r *Run) begin(ctx context.Context, p *Plan) {
 	ctx, cancel := context.WithCancel(ctx)
 	r.mu.Lock()
@@ -75,8 +75,14 @@ func (r *Run) begin(ctx context.Context, p *Plan) {
 		cancel()
 	}
 	r.setDeadline()
+	spawn := r.request.Go
+	r.request.Go = nil
 	r.mu.Unlock()
-	go r.open(ctx, cancel, p)
+	if spawn == nil {
+		go r.open(ctx, cancel, p)
+		return
+	}
+	spawn(func() { r.open(ctx, cancel, p) })
 }
 
 // errPanic is llmd's own fault.
