@@ -37,11 +37,11 @@ type callReport struct {
 // PostCall writes the line.
 func (r *callReport) PostCall(err error, took time.Duration) {
 	code := status.Code(err)
-	line := []slog.Attr{
+	line := append(make([]slog.Attr, 0, 16),
 		slog.String("method", strings.TrimPrefix(r.method, "/")),
 		slog.String("code", code.String()),
 		slog.Float64("duration_ms", float64(took.Microseconds())/1000),
-	}
+	)
 	if id := telemetry.TraceID(r.ctx); id != "" {
 		line = append(line, slog.String("trace_id", id))
 	}

@@ -17,7 +17,7 @@ func record(ctx context.Context, r *generation.Reader, labels map[string]string)
 		return
 	}
 	m, requestID, err := r.Outcome()
-	var attrs []slog.Attr
+	attrs := make([]slog.Attr, 0, 8)
 	if id := m.GetResponseId(); id != "" {
 		attrs = append(attrs, slog.String("response_id", id))
 	}

@@ -42,6 +42,10 @@ const (
 	receipts = 10 * time.Second
 	// lastWords is how long receipts have when everything is to end at once.
 	lastWords = 2 * time.Second
+	// handlers are goroutines that wait for calls and are used again, so that their
+	// stacks need not grow anew with each call. Where more calls run at once, the others
+	// get goroutines of their own, as all do without this.
+	handlers = 8
 	// detachedLook is how often a drain looks whether detached responses run.
 	detachedLook = 50 * time.Millisecond
 )
@@ -81,6 +85,7 @@ func newTransport(cfg config.Server, svc *service.Service, chain interceptors.Op
 			MaxConnectionAge: ageOf(cfg), MaxConnectionAgeGrace: connectionGrace,
 		}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: clientPingsAtMost, PermitWithoutStream: true}),
+		grpc.NumStreamWorkers(handlers),
 		// Partials must reach the store before the process ends.
 		grpc.WaitForHandlers(true),
 		grpc.Creds(newCredentials(certs)),

@@ -13,6 +13,8 @@ import (
 const (
 	maxQueued      = 256
 	maxQueuedBytes = 1 << 20
+	// usualQueued is how many events there is room for at first.
+	usualQueued = 8
 	// smallEventBytes is about what a small event takes.
 	smallEventBytes = 256
 )
@@ -72,6 +74,9 @@ func (q *queue) push(e event) {
 		n := copy(q.items, q.items[q.head:])
 		clear(q.items[n:])
 		q.items, q.head = q.items[:n], 0
+	}
+	if q.items == nil {
+		q.items = make([]event, 0, usualQueued)
 	}
 	if e.kind == 0 {
 		e.bytes = aboutBytes(e.response)
