@@ -17,7 +17,7 @@ func ApplyWithout(name string) func(Input) (*Result, error) {
 			if p.name == name {
 				continue
 			}
-			if err := p.run(h); err != nil {
+			if err := p.apply(h); err != nil {
 				return nil, err
 			}
 		}

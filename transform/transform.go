@@ -2,6 +2,7 @@ package transform
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/profile"
@@ -25,7 +26,7 @@ type Input struct {
 
 // Result is the conversation as it is sent.
 type Result struct {
-	// Context shares with the caller's what needed no change.
+	// Context shares with the caller's what needed no change; it may be the caller's.
 	Context *llmdv1.Context
 	// Origins says of each message of the context where it comes from.
 	Origins []adapters.Origin
@@ -86,17 +87,27 @@ func newHandoff(in Input) *handoff {
 func Apply(in Input) (*Result, error) {
 	h := newHandoff(in)
 	for _, p := range passes() {
-		if err := p.run(h); err != nil {
+		if err := p.apply(h); err != nil {
 			return nil, err
 		}
 	}
 	return h.finish()
 }
 
-// pass is one part of the hand-off. The names are for tests, which leave one out.
+// pass is one part of the hand-off: run, or try where it may fail. The names are for
+// tests, which leave one out.
 type pass struct {
 	name string
-	run  func(*handoff) error
+	run  func(*handoff)
+	try  func(*handoff) error
+}
+
+func (p *pass) apply(h *handoff) error {
+	if p.try != nil {
+		return p.try(h)
+	}
+	p.run(h)
+	return nil
 }
 
 // passes are all parts, in order. The order matters: a pass may rely on what the
@@ -104,20 +115,17 @@ type pass struct {
 // before their results are paired, blocks before the ends of answers, and places in
 // the order of turns come last, because everything before may take a turn away.
 func passes() []pass {
-	always := func(f func(*handoff)) func(*handoff) error {
-		return func(h *handoff) error { f(h); return nil }
-	}
 	return []pass{
-		{"aborted turns", always((*handoff).dropAborted)},
-		{"blocks", always((*handoff).cleanBlocks)},
-		{"results", always((*handoff).pairResults)},
-		{"ids", always((*handoff).assignIDs)},
-		{"images", (*handoff).fitImages},
-		{"errors", always((*handoff).spellErrors)},
-		{"blank text", always((*handoff).dropBlankText)},
-		{"halves", always((*handoff).dropHalves)},
-		{"thinking at the end", always((*handoff).endThinking)},
-		{"turns", always((*handoff).arrangeTurns)},
+		{name: "aborted turns", run: (*handoff).dropAborted},
+		{name: "blocks", run: (*handoff).cleanBlocks},
+		{name: "results", run: (*handoff).pairResults},
+		{name: "ids", run: (*handoff).assignIDs},
+		{name: "images", try: (*handoff).fitImages},
+		{name: "errors", run: (*handoff).spellErrors},
+		{name: "blank text", run: (*handoff).dropBlankText},
+		{name: "halves", run: (*handoff).dropHalves},
+		{name: "thinking at the end", run: (*handoff).endThinking},
+		{name: "turns", run: (*handoff).arrangeTurns},
 	}
 }
 
@@ -133,8 +141,12 @@ func (h *handoff) finish() (*Result, error) {
 	return &Result{Context: h.store(), Origins: h.origins(), Changes: h.changes}, nil
 }
 
-// store is the context of the turns as they are now.
+// store is the context of the turns as they are now: the caller's own if none of them
+// is new, as in most requests.
 func (h *handoff) store() *llmdv1.Context {
+	if slices.EqualFunc(h.turns, h.Context.GetMessages(), func(t *turn, m *llmdv1.Message) bool { return t.msg == m }) {
+		return h.Context
+	}
 	out := shallow(h.Context)
 	out.Messages = make([]*llmdv1.Message, len(h.turns))
 	for i, t := range h.turns {

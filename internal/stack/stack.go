@@ -31,32 +31,39 @@ func Aside(f func()) {
 // returns goes on where f was, on a stack that is large already, while the caller goes
 // its way. A panic of the rest is not caught. The rest may be nil.
 func AsideThen(f func() (rest func())) {
-	var panicked *Panic
-	ended, done := false, make(chan struct{})
+	a := &aside{done: make(chan struct{})}
 	go func() {
-		rest := func() (rest func()) {
-			defer close(done)
-			defer func() {
-				if v := recover(); v != nil {
-					panicked = &Panic{Value: v, Stack: debug.Stack()}
-				}
-			}()
-			Grow()
-			rest = f()
-			ended = true
-			return rest
-		}()
-		if rest != nil {
+		if rest := a.run(f); rest != nil {
 			rest()
 		}
 	}()
-	<-done
+	<-a.done
 	switch {
-	case panicked != nil:
-		panic(panicked) //nolint:forbidigo // it is f's, on its way to who catches it
-	case !ended:
+	case a.panicked != nil:
+		panic(a.panicked) //nolint:forbidigo // it is f's, on its way to who catches it
+	case !a.ended:
 		runtime.Goexit() // as f did
 	}
+}
+
+// aside is one call of a function aside: done is closed at its end.
+type aside struct {
+	done     chan struct{}
+	ended    bool // it returned
+	panicked *Panic
+}
+
+func (a *aside) run(f func() (rest func())) (rest func()) {
+	defer close(a.done)
+	defer func() {
+		if v := recover(); v != nil {
+			a.panicked = &Panic{Value: v, Stack: debug.Stack()}
+		}
+	}()
+	Grow()
+	rest = f()
+	a.ended = true
+	return rest
 }
 
 // Grow makes room for about 8 KiB on the stack at once. Called while the stack is
