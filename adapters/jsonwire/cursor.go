@@ -44,8 +44,16 @@ func (c *Cursor) Whole() bool {
 	return c.peek() == 0 && c.at == len(c.data) && !c.failed
 }
 
-// peek skips white space and gives the next byte; 0 = there is none.
+// peek skips white space and gives the next byte; 0 = there is none. Most often there is
+// no space, and this is short enough to be inlined.
 func (c *Cursor) peek() byte {
+	if c.at < len(c.data) && c.data[c.at] > ' ' {
+		return c.data[c.at]
+	}
+	return c.pastSpace()
+}
+
+func (c *Cursor) pastSpace() byte {
 	for c.at < len(c.data) {
 		switch b := c.data[c.at]; b {
 		case ' ', '\t', '\n', '\r':
@@ -93,23 +101,13 @@ func (c *Cursor) More(closing byte) bool {
 
 // Key reads the name of a member. Names with escapes or beyond ASCII fail.
 func (c *Cursor) Key() []byte {
-	c.take('"')
-	from := c.at
-	for c.at < len(c.data) {
-		switch b := c.data[c.at]; {
-		case b == '"':
-			key := c.data[from:c.at]
-			c.at++
-			c.take(':')
-			return key
-		case b < ' ' || b == '\\' || b >= 0x80:
-			c.Fail()
-			return nil
-		}
-		c.at++
+	key, plain := c.raw()
+	if !plain {
+		c.Fail()
+		return nil
 	}
-	c.Fail()
-	return nil
+	c.take(':')
+	return key
 }
 
 // Null takes a null if one is next.
@@ -138,43 +136,55 @@ func (c *Cursor) Known(probably string) string {
 	if c.Null() {
 		return ""
 	}
-	raw := c.raw()
-	if string(raw) == probably && plain(raw) {
+	switch raw, plain := c.raw(); {
+	case !plain:
+		return unquote(raw)
+	case string(raw) == probably:
 		return probably
+	default:
+		return string(raw)
 	}
-	return unquote(raw)
 }
 
 // Word reads a string without escapes, for a switch over known ones.
 func (c *Cursor) Word() []byte {
-	raw := c.raw()
-	if !plain(raw) {
+	raw, plain := c.raw()
+	if !plain {
 		c.Fail()
 		return nil
 	}
 	return raw
 }
 
-// raw reads a string and gives what stands between its quotes.
-func (c *Cursor) raw() []byte {
+// raw reads a string and gives what stands between its quotes. plain: that is its
+// value, without escapes and in ASCII.
+func (c *Cursor) raw() (in []byte, plain bool) {
 	c.take('"')
-	from := c.at
-	for c.at < len(c.data) {
-		switch b := c.data[c.at]; {
+	plain = true
+	// The place is kept here, where it can be in a register: strings are most of a frame.
+	from, at, data := c.at, c.at, c.data
+	for at < len(data) {
+		switch b := data[at]; {
 		case b == '"':
-			raw := c.data[from:c.at]
-			c.at++
-			return raw
+			c.at = at + 1
+			return data[from:at], plain
 		case b == '\\':
+			plain = false
+			c.at = at
 			c.escape()
+			at = c.at
 		case b < ' ':
 			c.Fail()
+			return nil, true
+		case b >= 0x80:
+			plain = false
+			at++
 		default:
-			c.at++
+			at++
 		}
 	}
 	c.Fail()
-	return nil
+	return nil, true
 }
 
 // escape reads one escape.
