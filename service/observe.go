@@ -99,6 +99,13 @@ type measured interface {
 	Size() (responses, bytes, tombstones int)
 }
 
+// watchEngine measures the responses that go on without a reader.
+func watchEngine(e *generation.Engine, t *telemetry.Telemetry) {
+	t.Watch(func() []telemetry.Reading {
+		return telemetry.Use(telemetry.LimitDetached, e.Orphans(), generation.MaxOrphans)
+	})
+}
+
 // watchStore measures what is kept of responses.
 func watchStore(s responses.Store, t *telemetry.Telemetry) {
 	r, ok := s.(measured)

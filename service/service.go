@@ -50,6 +50,7 @@ func New(current func() *catalog.Catalog, client *upstream.Client, o Options) *S
 			o.Log.Error("a response panicked", "type", kind, "stack", string(stack))
 		},
 	})
+	watchEngine(engine, o.Telemetry)
 	return &Service{
 		Inference: &Inference{engine: engine, store: store, upstream: hosts, schemas: &toolcheck.Cache{}, options: o},
 		Models:    &Models{catalog: current},

@@ -106,7 +106,7 @@ func New(file *config.File, env config.Env, version string, logTo io.Writer) (*A
 		return nil, err
 	}
 	a.telemetry.Watch(func() []telemetry.Reading { return a.readings(certs) })
-	a.telemetry.Watch(storeReadings(store))
+	a.telemetry.Watch(storeReadings(store, file.Server.Responses.MaxBytes))
 	return a, nil
 }
 

@@ -43,17 +43,18 @@ func sharedStore(file *config.File, log *slog.Logger) (responses.Store, error) {
 }
 
 // storeReadings measure a store that tells of itself.
-func storeReadings(store responses.Store) func() []telemetry.Reading {
+func storeReadings(store responses.Store, most int) func() []telemetry.Reading {
 	shared, ok := store.(*redisstore.Store)
 	if !ok {
 		return func() []telemetry.Reading { return nil }
 	}
 	return func() []telemetry.Reading {
 		s := shared.Stats()
-		return telemetry.Shared(telemetry.SharedStore{
+		all := telemetry.Shared(telemetry.SharedStore{
 			Available: s.Reading == "" && s.Writing == "", Bytes: s.StoredBytes, Buffered: s.BufferedBytes,
 			Failures: s.Failures, Dropped: s.Dropped, Lost: s.Lost,
 		})
+		return append(all, telemetry.Use(telemetry.LimitSharedStore, s.StoredBytes, int64(most))...)
 	}
 }
 

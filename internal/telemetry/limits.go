@@ -21,6 +21,8 @@ const (
 	LimitReceiveBytes = "receive_bytes"
 	LimitStore        = "partial_store"
 	LimitTombstones   = "tombstones"
+	LimitDetached     = "detached"
+	LimitSharedStore  = "shared_store"
 	LimitQueue        = "queue"
 	LimitSlowClient   = "slow_consumer"
 	LimitAnswerBytes  = "answer_bytes"
@@ -36,6 +38,8 @@ func Limits() []Limit {
 		{Name: LimitReceiveBytes, Unit: "bytes of a request", Key: "`server.max_receive_bytes`"},
 		{Name: LimitStore, Unit: "bytes", Key: "64 MiB of ended responses; a hit is one forgotten before its five minutes", Usage: true},
 		{Name: LimitTombstones, Unit: "Abort calls that came before their request", Key: "10,000; a hit is one not remembered", Usage: true},
+		{Name: LimitDetached, Unit: "detached responses that nobody reads", Key: "1,000; a hit is one that was aborted, as if it were not detached", Usage: true},
+		{Name: LimitSharedStore, Unit: "bytes in Redis", Key: "`server.responses.max_bytes`; a hit is a response that made room, for the most part one that has ended", Usage: true},
 		{Name: LimitQueue, Unit: "events of a stream", Key: "256 events or 1 MiB; a hit is a wait, see `llmd.stream.stall`"},
 		{Name: LimitSlowClient, Unit: "seconds of a send", Key: "30 s; the stream ends with SLOW_CONSUMER"},
 		{Name: LimitAnswerBytes, Unit: "bytes of an answer", Key: "64 MiB; it ends with PROVIDER_PROTOCOL_ERROR"},

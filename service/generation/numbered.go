@@ -33,8 +33,11 @@ type orphan struct {
 	timer *time.Timer
 }
 
-// maxOrphans is how many responses may go on without a reader in one process.
-const maxOrphans = 1000
+// MaxOrphans is how many responses may go on without a reader in one process.
+const MaxOrphans = 1000
+
+// Orphans are how many do now.
+func (e *Engine) Orphans() int64 { return e.orphans.Load() }
 
 // readAgain stops the time of a run that nobody read. The caller holds the lock.
 func (r *Run) readAgain() {
@@ -60,8 +63,9 @@ func (r *Run) outlive(ab *Abort) bool {
 	if r.orphan.grace == 0 {
 		return false
 	}
-	if r.engine.orphans.Add(1) > maxOrphans {
+	if r.engine.orphans.Add(1) > MaxOrphans {
 		r.engine.orphans.Add(-1)
+		r.observed.limited(limitDetached, 0)
 		return false
 	}
 	r.orphan.timer = time.AfterFunc(r.orphan.grace, func() {

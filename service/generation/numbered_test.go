@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,6 +16,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/llmd-dev/llmd/adapters/profile"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 	"github.com/llmd-dev/llmd/service/responses"
 )
@@ -259,13 +261,27 @@ func TestDetachedEnds(t *testing.T) {
 	})
 }
 
+// limitsMet is an Observer that keeps the limits that were met.
+type limitsMet struct{ all []string }
+
+func (*limitsMet) Ask(ctx context.Context, _ *Try) (context.Context, Watch) { return ctx, nil }
+func (*limitsMet) Began(context.Context, []*llmdv1.HandoffChange)           {}
+func (*limitsMet) Stalled(context.Context, *profile.Model)                  {}
+func (*limitsMet) Left(context.Context, int)                                {}
+func (*limitsMet) Ended(context.Context, *End)                              {}
+func (l *limitsMet) Limited(_ context.Context, limit string, _ time.Duration) {
+	l.all = append(l.all, limit)
+}
+
 // There is a bound to how many responses go on without a reader.
 func TestOrphansAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plays, req := detached(60, time.Hour)
 		l := newLab(t, plays)
 		defer l.registry.Close()
-		l.orphans.Store(maxOrphans)
+		met := &limitsMet{}
+		l.cfg.Observer = met
+		l.orphans.Store(MaxOrphans)
 		rd, err := l.Start(t.Context(), req)
 		if err != nil {
 			t.Fatal(err)
@@ -275,8 +291,11 @@ func TestOrphansAreBounded(t *testing.T) {
 		read(ctx, rd, nil)
 		left := time.Now()
 		<-rd.run.Done()
-		if time.Since(left) > 0 || l.orphans.Load() != maxOrphans {
+		if time.Since(left) > 0 || l.orphans.Load() != MaxOrphans {
 			t.Errorf("ended after %v, %d are counted", time.Since(left), l.orphans.Load())
+		}
+		if !slices.Equal(met.all, []string{"detached"}) {
+			t.Errorf("limits met: %q", met.all)
 		}
 		l.orphans.Store(0)
 		req.RequestID, req.Generation = "d", ask("lab/a").Generation

@@ -63,6 +63,7 @@ const (
 	limitQueue      = "queue"
 	limitAnswer     = "answer_bytes"
 	limitSlowClient = "slow_consumer"
+	limitDetached   = "detached"
 )
 
 // observed is a run as its Observer sees it.

@@ -45,8 +45,25 @@ func (s *Store) Stats() Stats {
 	return out
 }
 
-// OnLimit passes on what the memory of this process for its own responses tells.
-func (s *Store) OnLimit(told func(limit string)) { s.local.OnLimit(told) }
+// limitStored is the store's own word for OnLimit.
+const limitStored = "shared_store"
+
+// OnLimit says who is told of limits that are met: the store's, and those of the memory
+// of this process for its own responses. told is called under locks and must be quick.
+func (s *Store) OnLimit(told func(limit string)) {
+	s.local.OnLimit(told)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.limited = told
+}
+
+// forgot counts a response that made room. The caller holds the lock.
+func (s *Store) forgot() {
+	s.count.forgotten.Add(1)
+	if s.limited != nil {
+		s.limited(limitStored)
+	}
+}
 
 // Size is how much that memory holds.
 func (s *Store) Size() (responses, bytes, tombstones int) { return s.local.Size() }

@@ -98,6 +98,8 @@ type Store struct {
 	claiming map[string]chan struct{}
 	// absent are the tokens of processes that give no sign of life, and since when.
 	absent map[string]time.Time
+	// limited is told of limits that are met; nil = nobody is.
+	limited func(limit string)
 }
 
 // ending is a response in Redis that has ended.

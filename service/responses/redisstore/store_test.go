@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -352,6 +353,12 @@ func TestBounds(t *testing.T) {
 	r := redistest.Start(t)
 	small := func(o *redisstore.Options) { o.MaxResponseBytes = 64 << 10; o.MaxBytes = 300 << 10 }
 	a, b := open(t, r.Addr, "a", small), open(t, r.Addr, "b", nil)
+	var met atomic.Int64
+	a.OnLimit(func(limit string) {
+		if limit == "shared_store" {
+			met.Add(1)
+		}
+	})
 	long := begin(t, a, "a.long", "")
 	for range 80 {
 		said := a.Stats().Events
@@ -386,6 +393,9 @@ func TestBounds(t *testing.T) {
 		eventually(t, "written", func() bool { return a.Stats().Running == 0 })
 	}
 	eventually(t, "bounded", func() bool { return a.Stats().StoredBytes <= 300<<10 })
+	if n := a.Stats().Forgotten; n == 0 || met.Load() != n {
+		t.Errorf("%d made room, %d were told of", n, met.Load())
+	}
 	if _, err := b.Known(limited(t), id("a.0")); !errors.Is(err, responses.ErrNotFound) {
 		t.Errorf("the oldest: %v", err)
 	}

@@ -210,7 +210,7 @@ func (s *Store) toForget() (out []ending) {
 		s.stored -= e.bytes
 		if now.Before(e.expires) {
 			out = append(out, e)
-			s.count.forgotten.Add(1)
+			s.forgot()
 		}
 	}
 	if s.stored <= s.options.MaxBytes {
@@ -219,7 +219,7 @@ func (s *Store) toForget() (out []ending) {
 	for _, k := range s.sinks {
 		if !k.bare && k.size.bytes > s.options.MaxBytes/len(s.sinks) {
 			k.bare, k.whole = true, false
-			s.count.forgotten.Add(1)
+			s.forgot()
 		}
 	}
 	return out
