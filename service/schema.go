@@ -1,7 +1,9 @@
 package service
 
 import (
+	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/llmd-dev/llmd/adapters/jsonstream"
@@ -13,6 +15,25 @@ import (
 // what compiling takes. It is enough for a thousand tools of 4 KiB each. Schemas
 // beyond it are left to the provider.
 const maxSchemaWork = 4 * (64 << 10) * (64 << 10)
+
+// parameters wants a schema of objects: arguments are nothing else, and no provider
+// takes another.
+func (c *checker) parameters(field, text string) {
+	c.schema(field, text)
+	var root struct {
+		Type json.RawMessage `json:"type"`
+	}
+	if json.Unmarshal([]byte(text), &root) != nil || root.Type == nil {
+		return
+	}
+	var names []string
+	if json.Unmarshal(root.Type, &names) != nil {
+		names = []string{strings.Trim(string(root.Type), `"`)}
+	}
+	if !slices.Contains(names, "object") {
+		c.add(field, reasonInvalid, `must be a schema of "type": "object", as arguments are one`)
+	}
+}
 
 // schema wants the JSON text of one JSON Schema that providers can be given.
 func (c *checker) schema(field, text string) {

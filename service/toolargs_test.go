@@ -64,6 +64,8 @@ func TestSchemasAreValidated(t *testing.T) {
 	for _, tt := range []struct{ schema, want string }{
 		{`{"type":"object"}`, ""},
 		{`[1]`, "must be the JSON text of one object"},
+		{`{"type":"string"}`, `must be a schema of "type": "object"`},
+		{`{"type":["array","null"]}`, `must be a schema of "type": "object"`},
 		{`{"properties":{"a":{"type":"text"}}}`, "is no JSON Schema: at /properties/a/type"},
 		{`{"$ref":"http://127.0.0.1/schema.json"}`, "is no JSON Schema: it refers to another document"},
 	} {

@@ -303,7 +303,7 @@ func (c *checker) tools(at string, tools []*llmdv1.Tool) {
 		}
 		seen[t.GetName()] = true
 		if s := t.GetParametersJsonSchema(); s != "" {
-			c.schema(field+".parameters_json_schema", s)
+			c.parameters(field+".parameters_json_schema", s)
 		}
 		c.enum(field+".strict", t.GetStrict())
 	}

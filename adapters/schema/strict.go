@@ -29,18 +29,33 @@ func Holds(text string, rules Rules) bool {
 	return err == nil && strict == text
 }
 
-// Typed is a schema that says that it is one of an object, as some APIs demand of
-// parameters. The caller's own bytes stay as they are.
+// Typed is a schema that says that it is one of an object and nothing else, as APIs
+// demand of parameters: "schema must be a JSON Schema of 'type: \"object\"'". The
+// caller's other bytes stay as they are.
 func Typed(text string) string {
 	members, err := jsonwire.Members([]byte(text))
 	_, rest, found := strings.Cut(text, "{")
-	switch {
-	case err != nil || !found || slices.ContainsFunc(members, func(m jsonwire.Member) bool { return m.Key == "type" }):
+	if err != nil || !found {
 		return text
-	case len(members) == 0:
+	}
+	for _, m := range members {
+		if m.Key == "type" {
+			return only(text, m)
+		}
+	}
+	if len(members) == 0 {
 		return NoParameters
 	}
 	return `{"type":"object",` + rest
+}
+
+// only puts "object" in the place of a list of types that has it.
+func only(text string, types jsonwire.Member) string {
+	var names []string
+	if json.Unmarshal(types.Value, &names) != nil || !slices.Contains(names, "object") {
+		return text
+	}
+	return text[:types.At] + `"object"` + text[types.At+len(types.Value):]
 }
 
 // converter finds what must be spliced into a schema.

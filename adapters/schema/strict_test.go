@@ -152,7 +152,8 @@ func fault(t *testing.T, name, in string, r Rules, keyword, path string) {
 func TestTyped(t *testing.T) {
 	for in, want := range map[string]string{
 		`{}`: NoParameters, ` { } `: NoParameters, `{"type":"string"}`: `{"type":"string"}`,
-		` {"properties":{ }}`: `{"type":"object","properties":{ }}`,
+		` {"properties":{ }}`:           `{"type":"object","properties":{ }}`,
+		`{"type": ["object", "null"] }`: `{"type": "object" }`, `{"type":["string"]}`: `{"type":["string"]}`,
 	} {
 		if got := Typed(in); got != want {
 			t.Errorf("%s: %s, want %s", in, got, want)
