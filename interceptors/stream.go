@@ -26,8 +26,8 @@ func (s *streams) intercept(srv any, inner grpc.ServerStream, info *grpc.StreamS
 	c := &streamCall{ServerStream: inner, chain: s, began: time.Now()}
 	c.reporter, c.ctx = s.report(inner.Context(), interceptors.NewServerCallMeta(info.FullMethod, info, nil))
 	defer c.end(&err)
-	if err = c.enter(info.FullMethod); err != nil {
-		return err
+	if no := c.enter(info.FullMethod); no != nil {
+		return no
 	}
 	return next(srv, c)
 }
@@ -61,7 +61,7 @@ func (c *streamCall) enter(method string) error {
 
 // end makes of a panic what the caller gets, lets the call out, and reports it. It is
 // deferred.
-func (c *streamCall) end(err *error) {
+func (c *streamCall) end(err *error) { //nolint:gocritic // the result of the call it is deferred in
 	p := recover()
 	stack.Grow() // what is left goes deep
 	if c.leave != nil {

@@ -2,6 +2,7 @@ package transform
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
@@ -25,7 +26,7 @@ func (h *handoff) dropHalves() {
 		return
 	}
 	answered := make(map[string]bool)
-	for i := len(h.turns) - 1; i >= 0; i-- {
+	for i := range slices.Backward(h.turns) {
 		h.dropCalls(i, answered)
 	}
 	called := make(map[string]bool)

@@ -150,7 +150,7 @@ func (u *usage) readCacheCreation(c *jsonwire.Cursor) {
 	}
 }
 
-func (n *count) readUsual(c *jsonwire.Cursor) { *n = count{n: int32(c.Int()), set: true} }
+func (c *count) readUsual(in *jsonwire.Cursor) { *c = count{n: int32(in.Int()), set: true} }
 
 // readUsual reads a block of text, thinking or a call as it begins.
 func (s *startedBlock) readUsual(data []byte) bool {

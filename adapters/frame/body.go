@@ -19,6 +19,8 @@ const (
 
 // large are the buffers that no body has borrowed. Made anew for each stream, they were
 // a quarter of all that a short one allocates.
+//
+//nolint:gochecknoglobals // a pool serves all streams
 var large = sync.Pool{New: func() any { return new([maxReadSize]byte) }}
 
 // body is the input of a parser: the unread bytes of the last Read, and the
@@ -73,7 +75,7 @@ func (b *body) buffer() []byte {
 	case len(b.own) < ownReadSize:
 		b.own = make([]byte, 2*len(b.own))
 	case b.borrowed == nil:
-		b.borrowed = large.Get().(*[maxReadSize]byte) //nolint:forcetypeassert // there is nothing else in it
+		b.borrowed = large.Get().(*[maxReadSize]byte) //nolint:forcetypeassert,errcheck // there is nothing else in it
 	}
 	if b.borrowed != nil {
 		return b.borrowed[:]

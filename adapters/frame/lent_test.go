@@ -76,9 +76,14 @@ func TestBufferSizes(t *testing.T) {
 		reads []int // bytes that there are
 		want  int   // size of the buffer behind them
 	}{
-		{nil, 512}, {[]int{511}, 512}, {[]int{512}, 1 << 10}, {[]int{512, 1 << 10}, 2 << 10},
-		{[]int{512, 1 << 10, 2<<10 - 1}, 2 << 10}, {[]int{512, 1 << 10, 2 << 10}, 16 << 10},
-		{[]int{512, 1 << 10, 2 << 10, 2 << 10}, 16 << 10}, {[]int{512, 1 << 10, 2 << 10, 16 << 10, 10}, 2 << 10},
+		{nil, 512},
+		{[]int{511}, 512},
+		{[]int{512}, 1 << 10},
+		{[]int{512, 1 << 10}, 2 << 10},
+		{[]int{512, 1 << 10, 2<<10 - 1}, 2 << 10},
+		{[]int{512, 1 << 10, 2 << 10}, 16 << 10},
+		{[]int{512, 1 << 10, 2 << 10, 2 << 10}, 16 << 10},
+		{[]int{512, 1 << 10, 2 << 10, 16 << 10, 10}, 2 << 10},
 	} {
 		in := &inPieces{}
 		for _, n := range c.reads {
@@ -106,7 +111,11 @@ func TestClose(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	in := r.(*reader).in
+	made, ok := r.(*reader)
+	if !ok {
+		t.Fatalf("a %T", r)
+	}
+	in := made.in
 	if in.borrowed == nil {
 		t.Error("nothing was borrowed for a body that comes at once")
 	}

@@ -32,12 +32,12 @@ type Draft struct {
 // in https://github.com/Dokploy/mcp/issues/74, which names a boolean exclusiveMinimum.
 func Latest() Draft { return Draft{Latest: true} }
 
-// OpenAIDraft: "[{'type': 'number'}] is not of type 'object', 'boolean'" and "array schema
+// OpenAIDraft is that of OpenAI: "[{'type': 'number'}] is not of type 'object', 'boolean'" and "array schema
 // missing items", https://github.com/vercel/ai/issues/2271 and
 // https://github.com/AnswerDotAI/fastcore/issues/798.
 func OpenAIDraft() Draft { return Draft{Latest: true, Items: true} }
 
-// GoogleDraft: $defs and prefixItems are among the few keywords that are supported, and "If
+// GoogleDraft is that of Google: $defs and prefixItems are among the few keywords that are supported, and "If
 // a schema node has $ref set, then only description and default can be set alongside it",
 // https://ai.google.dev/api/generate-content#generationconfig and
 // https://github.com/anomalyco/opencode/issues/12295.

@@ -211,7 +211,7 @@ func (s *Server) Thaw() { _ = s.cmd.Process.Signal(syscall.SIGCONT) }
 func FreePort(t testing.TB) int {
 	t.Helper()
 	for range 1000 {
-		port := firstPort + rand.N(lastPort-firstPort) //nolint:gosec // no secret
+		port := firstPort + rand.N(lastPort-firstPort)
 		if l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err == nil {
 			_ = l.Close()
 			return port

@@ -70,7 +70,8 @@ func TestFollowersOfALargeResponse(t *testing.T) {
 				t.Fatalf("behind %d: %v", after, events)
 			}
 		}
-		if late.Close(); !errors.Is(err, responses.ErrGone) {
+		late.Close()
+		if !errors.Is(err, responses.ErrGone) {
 			t.Errorf("behind %d: %v", after, err)
 		}
 	}

@@ -145,7 +145,8 @@ func TestRefusals(t *testing.T) {
 				return errors.As(err, &failed) && failed.Kind == c.kind
 			})
 			for range 3 {
-				if n++; answers(t, b, id("a.1"), n) {
+				n++
+				if answers(t, b, id("a.1"), n) {
 					t.Error("all went well")
 				}
 			}
