@@ -52,7 +52,8 @@ const (
 
 // transport is the gRPC server with what goes around it.
 type transport struct {
-	grpc      *grpc.Server
+	grpc      *grpc.Server // begins with serve: it has goroutines from then on
+	begin     func() *grpc.Server
 	web       *web.Server // nil = off
 	certs     *certificates
 	health    *watchableHealth
@@ -92,20 +93,24 @@ func newTransport(cfg config.Server, svc *service.Service, chain interceptors.Op
 	)
 	s := &transport{
 		unprotected: certs == nil || !cfg.Auth.On(),
-		grpc:        grpc.NewServer(opts...), web: toWeb, certs: certs, health: newHealth(), inference: svc.Inference, log: chain.Log,
+		web:         toWeb, certs: certs, health: newHealth(), inference: svc.Inference, log: chain.Log,
 		drain: cfg.DrainTimeout,
 	}
 	if !local(cfg.Addresses()) {
 		s.patience = balancerPatience
 	}
-	llmdv1.RegisterInferenceServiceServer(s.grpc, svc.Inference)
-	llmdv1.RegisterModelServiceServer(s.grpc, svc.Models)
-	healthv1.RegisterHealthServer(s.grpc, s.health)
 	for _, name := range []string{"", llmdv1.InferenceService_ServiceDesc.ServiceName, llmdv1.ModelService_ServiceDesc.ServiceName} {
 		s.health.SetServingStatus(name, healthv1.HealthCheckResponse_SERVING)
 	}
-	if cfg.ReflectionOn() {
-		reflection.Register(s.grpc)
+	s.begin = func() *grpc.Server {
+		g := grpc.NewServer(opts...)
+		llmdv1.RegisterInferenceServiceServer(g, svc.Inference)
+		llmdv1.RegisterModelServiceServer(g, svc.Models)
+		healthv1.RegisterHealthServer(g, s.health)
+		if cfg.ReflectionOn() {
+			reflection.Register(g)
+		}
+		return g
 	}
 	return s, nil
 }
@@ -122,6 +127,7 @@ func ageOf(cfg config.Server) time.Duration {
 // serve runs until ctx ends, then drains. A second end of ctx is up to the
 // caller: stopNow ends everything at once.
 func (s *transport) serve(ctx context.Context, listeners, toWeb []net.Listener, stopNow <-chan struct{}) error {
+	s.grpc = s.begin()
 	failed := make(chan error, len(listeners)+len(toWeb)+1)
 	for _, l := range listeners {
 		s.announce("listening", l.Addr())
