@@ -56,7 +56,11 @@ type aside struct {
 func (a *aside) run(f func() (rest func())) (rest func()) {
 	defer close(a.done)
 	defer func() {
-		if v := recover(); v != nil {
+		switch v := recover().(type) {
+		case nil:
+		case *Panic: // of a call aside within this one
+			a.panicked = v
+		default:
 			a.panicked = &Panic{Value: v, Stack: debug.Stack()}
 		}
 	}()

@@ -22,6 +22,18 @@ func TestAside(t *testing.T) {
 	t.Error("the panic was lost")
 }
 
+// TestAsideWithin: a panic keeps its place, however many stacks lie between.
+func TestAsideWithin(t *testing.T) {
+	defer func() {
+		p, ok := recover().(*Panic)
+		if !ok || p.Value != "fault" || !strings.Contains(string(p.Stack), "stack.faulty") {
+			t.Errorf("recovered %v", p)
+		}
+	}()
+	Aside(func() { Aside(faulty) })
+	t.Error("the panic was lost")
+}
+
 func faulty() { panic("fault") }
 
 // TestAsideThen: the caller goes on before the rest, which is done all the same.
