@@ -59,10 +59,14 @@ func newSeenModels() *seenModels { return &seenModels{all: map[string]map[string
 
 // label is the name by which the provider calls the model that answered.
 func (s *seenModels) label(m *profile.Model, name string) string {
-	if name == "" || name == m.ID {
+	// First of all, as a provider may repeat what a caller has made up.
+	if m.Source == "default" {
+		return Other
+	}
+	if name == m.ID {
 		return name
 	}
-	if m.Source == "default" || len(name) > 128 {
+	if len(name) > 128 {
 		return Other
 	}
 	s.mu.Lock()

@@ -109,6 +109,11 @@ func TestFewLabels(t *testing.T) {
 			message := &llmdv1.AssistantMessage{ResponseModel: fmt.Sprint("dated-", i), StopReason: llmdv1.StopReason_STOP_REASON_STOP}
 			a.End(message, "", false)
 			made.Ended(ctx, &Response{Model: m, Message: message, Caller: fmt.Sprint("caller-", i)})
+			// A provider that calls the model what the caller calls it.
+			_, a = made.Attempt(t.Context(), &Call{Model: m, Nth: AttemptFirst})
+			a.Chunk(time.Now())
+			a.Chunk(time.Now())
+			a.End(&llmdv1.AssistantMessage{ResponseModel: m.ID, StopReason: llmdv1.StopReason_STOP_REASON_STOP}, "", false)
 		}
 	}
 	text := page()
@@ -118,8 +123,8 @@ func TestFewLabels(t *testing.T) {
 	if n := strings.Count(text, "\nllmd_responses_total{"); n != 2 {
 		t.Errorf("%d series of responses, want listed and other", n)
 	}
-	// Four names of the provider's, and all the rest.
-	if n := strings.Count(text, `gen_ai_client_inference_duration_seconds_count{gen_ai_operation_name="chat",gen_ai_provider_name="lab",gen_ai_request_model="listed"`); n != 5 {
+	// Four names of the provider's, its own, and all the rest.
+	if n := strings.Count(text, `gen_ai_client_inference_duration_seconds_count{gen_ai_operation_name="chat",gen_ai_provider_name="lab",gen_ai_request_model="listed"`); n != 6 {
 		t.Errorf("%d series of a model whose provider gives it 100 names:\n%s", n, text)
 	}
 }
