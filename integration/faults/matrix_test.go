@@ -238,7 +238,7 @@ func TestShutdownMatrix(t *testing.T) {
 	began := time.Now()
 	l.Stop()
 	wg.Wait()
-	if !l.Stopped(5 * time.Second) {
+	if !l.Stopped(patience) {
 		t.Error("the server does not end")
 	}
 	t.Logf("\n%s\nended after %v", b, time.Since(began))
@@ -252,7 +252,7 @@ func (x *trial) shutdown(o *harness.Outcome) {
 		x.errorf("cause %v, status %v", o.Aborted.GetCause(), o.Status)
 		return
 	}
-	if d := o.Aborted.GetUpstreamCloseDelay(); d == nil || d.AsDuration() > time.Second {
+	if d := o.Aborted.GetUpstreamCloseDelay(); d == nil || d.AsDuration() > patience {
 		x.errorf("upstream_close_delay %v", d)
 	}
 	x.content(o.Message, added(x.sent), false)
