@@ -35,7 +35,7 @@ type callCmd struct {
 	Model  string   `arg:"" help:"The model: provider/model-id, or an alias. \"llmd models\" lists them."`
 	Prompt []string `arg:"" optional:"" help:"The prompt. What is piped into standard input stands behind it, or is the prompt if this is left out or \"-\"."`
 
-	Addr      string   `help:"Use the llmd that runs there (tcp://host:port or unix:///path) instead of one inside this command." placeholder:"ADDRESS"`
+	Addr      string   `help:"Use the llmd that runs there (tcp://host:port or unix:///path) instead of one inside this command." type:"name" placeholder:"ADDRESS"`
 	Config    string   `help:"Configuration file (YAML) of the llmd inside this command; default $LLMD_CONFIG, or none." type:"path" placeholder:"FILE"`
 	System    string   `help:"System prompt." placeholder:"TEXT"`
 	Image     []string `help:"Send an image too; may be repeated." type:"path" placeholder:"FILE" sep:"none"`

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 
 	"github.com/alecthomas/kong"
 
@@ -51,12 +52,25 @@ type usageError struct{ problem string }
 
 func (e *usageError) Error() string { return e.problem }
 
+// filled is kong's own mapper of a type of strings, but refuses an empty value that is
+// given: a script's variable that is not set must not mean that the flag is left out.
+func filled(kind string) kong.Mapper {
+	usual := kong.NewRegistry().RegisterDefaults().ForNamedType(kind, reflect.TypeFor[string]())
+	return kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) error {
+		if given := ctx.Scan.Peek(); !given.IsEOL() && given.Value == "" {
+			return errors.New("must not be empty")
+		}
+		return usual.Decode(ctx, target)
+	})
+}
+
 // run is main without the process around it.
 func run(s *session, args []string) int {
 	var c cli
 	code := -1
 	parser, err := kong.New(&c, kong.Name("llmd"), kong.Description("Every large language model through one gRPC contract."),
 		kong.Writers(s.stdout, s.stderr), kong.Exit(func(n int) { code = n }), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.NamedMapper("path", filled("path")), kong.NamedMapper("name", filled("")),
 		kong.Vars{"version": "llmd " + version(), "efforts": effortNames()})
 	if err != nil {
 		put(s.stderr, "llmd: %v\n", err)

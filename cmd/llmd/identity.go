@@ -9,8 +9,6 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
-
-	"github.com/llmd-dev/llmd/internal/config"
 )
 
 // identityFlags are how a command trusts an llmd elsewhere and says who it is.
@@ -41,6 +39,10 @@ func (f *identityFlags) first() string {
 
 // options are those of a connection to address.
 func (f *identityFlags) options(address string) ([]grpc.DialOption, error) {
+	_, local, err := target(address)
+	if err != nil {
+		return nil, err
+	}
 	var options []grpc.DialOption
 	secure := f.TLS || f.TLSCA != "" || f.TLSCert != "" || f.TLSKey != ""
 	if secure {
@@ -53,7 +55,7 @@ func (f *identityFlags) options(address string) ([]grpc.DialOption, error) {
 	if f.TokenFile == "" {
 		return options, nil
 	}
-	if a, err := config.ParseAddress(withScheme(address)); err == nil && !a.Local() && !secure {
+	if !local && !secure {
 		return nil, &usageError{"--token-file would send the token in the clear to another machine: use --tls or --tls-ca as well"}
 	}
 	text, err := os.ReadFile(f.TokenFile)

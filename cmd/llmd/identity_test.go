@@ -82,8 +82,23 @@ func TestIdentity(t *testing.T) {
 	if code, out, errs := llmd(t, "health", "--addr", at, "--tls-ca", cert); code != exitOK || out != "SERVING\n" {
 		t.Errorf("health: %d, %q\n%s", code, out, errs)
 	}
-	if code, _, errs := llmd(t, "call", "--addr", "llm.example.test:1", "--token-file", token, "faux/echo", "Hello"); code != exitUsage || !strings.Contains(errs, "in the clear") {
-		t.Errorf("a token in the clear: %d\n%s", code, errs)
+	// Without --addr the configuration says all: a server whose certificate is the
+	// file's is trusted, another is not.
+	probe := newCommand(t.Context(), "", "LLMD_LISTEN", at)
+	if code := probe.run("health", "--config", config); code != exitOK || probe.out.String() != "SERVING\n" {
+		t.Errorf("health by the configuration: %d, %q\n%s", code, &probe.out, &probe.err)
+	}
+	foreign, foreignKey := selfSigned(t)
+	probe = newCommand(t.Context(), "", "LLMD_LISTEN", at)
+	other := writeFile(t, "other.yaml", "server:\n  tls: {cert_file: "+foreign+", key_file: "+foreignKey+"}\n")
+	if code := probe.run("health", "--config", other); code != exitError || !strings.Contains(probe.err.String(), "another certificate") {
+		t.Errorf("health of another server: %d\n%s", code, &probe.err)
+	}
+	for _, elsewhere := range []string{"llm.example.test:1", "dns:///llm.example.test:1"} {
+		code, _, errs := llmd(t, "call", "--addr", elsewhere, "--token-file", token, "faux/echo", "Hello")
+		if code != exitUsage || !strings.Contains(errs, "in the clear") {
+			t.Errorf("a token in the clear to %s: %d\n%s", elsewhere, code, errs)
+		}
 	}
 	// A command with an llmd of its own is let in by that.
 	if code, out, errs := llmd(t, "call", "--config", config, "faux/echo", "Hello"); code != exitOK || out != "Hello\n" {

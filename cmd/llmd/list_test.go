@@ -209,3 +209,22 @@ func TestHealthWhileDraining(t *testing.T) {
 		t.Errorf("exit code %d, %q", code, out)
 	}
 }
+
+// What a server listens on is not always what a client on its machine can dial.
+func TestOnThisMachine(t *testing.T) {
+	for listens, dialled := range map[string]string{
+		"tcp://0.0.0.0:50051":   "tcp://127.0.0.1:50051",
+		"tcp://[::]:50051":      "tcp://[::1]:50051",
+		"tcp://127.0.0.1:50051": "tcp://127.0.0.1:50051",
+		"tcp://llmd.test:1":     "tcp://llmd.test:1",
+		"unix:///run/llmd.sock": "unix:///run/llmd.sock",
+	} {
+		a, err := config.ParseAddress(listens)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := onThisMachine(a); got != dialled {
+			t.Errorf("%s: %s, want %s", listens, got, dialled)
+		}
+	}
+}

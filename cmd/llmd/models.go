@@ -15,7 +15,7 @@ import (
 
 type modelsCmd struct {
 	Text     string `arg:"" optional:"" help:"Only models that have this text in their name or an alias."`
-	Provider string `help:"Only the models of this provider." placeholder:"ID"`
+	Provider string `help:"Only the models of this provider." type:"name" placeholder:"ID"`
 	All      bool   `help:"Also models of providers without credentials."`
 	JSON     bool   `help:"Print each model as a line of JSON." name:"json"`
 	Config   string `help:"Configuration file (YAML); default $LLMD_CONFIG, or none." type:"path" placeholder:"FILE"`

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -21,32 +22,37 @@ const (
 	pipeBytes = 1 << 20
 )
 
-// dial connects to a running llmd. The address is tcp://host:port, unix:///path,
-// or host:port; the connection is made by the first call.
+// dial connects to a running llmd, the connection is made by the first call. The
+// address is what [target] takes.
 func dial(address string, options ...grpc.DialOption) (*grpc.ClientConn, error) {
-	target := address
-	switch {
-	case strings.HasPrefix(address, "unix://"), strings.HasPrefix(address, "passthrough:"), strings.HasPrefix(address, "dns:"):
-	default:
-		a, err := config.ParseAddress(withScheme(address))
-		if err != nil {
-			return nil, &usageError{"--addr: " + err.Error()}
-		}
-		target = a.Address
+	name, _, err := target(address)
+	if err != nil {
+		return nil, err
 	}
 	options = append([]grpc.DialOption{
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxReceive)),
 	}, options...)
-	return grpc.NewClient(target, options...)
+	return grpc.NewClient(name, options...)
 }
 
-// withScheme takes host:port for tcp://host:port.
-func withScheme(address string) string {
-	if strings.Contains(address, "://") {
-		return address
+// target is an address in the words of grpc-go, and whether it is on this machine for
+// sure: tcp://host:port or host:port, unix:///path or unix:/path, or grpc-go's own.
+func target(address string) (name string, local bool, err error) {
+	if strings.HasPrefix(address, "passthrough:") || strings.HasPrefix(address, "dns:") {
+		return address, false, nil
 	}
-	return "tcp://" + address
+	if port, ok := strings.CutPrefix(strings.TrimPrefix(address, "tcp://"), ":"); ok {
+		return "", false, &usageError{fmt.Sprintf("--addr: %q must name the host, such as 127.0.0.1:%s", address, port)}
+	}
+	a, err := config.ShortAddress(address)
+	switch {
+	case err != nil:
+		return "", false, &usageError{"--addr: " + err.Error()}
+	case a.Network == "unix":
+		return a.String(), true, nil
+	}
+	return a.Address, a.Local(), nil
 }
 
 // reach connects to the llmd at an address or, if that is empty, to one with this

@@ -118,6 +118,18 @@ func TestUsage(t *testing.T) {
 		{"call --max-tokens 0 faux/echo hi", 2, "llmd: --max-tokens: must be at least 1"},
 		{"call --max-tokens many faux/echo hi", 2, "llmd: --max-tokens"},
 		{"call --addr http://127.0.0.1:1 faux/echo hi", 2, `llmd: --addr: "http://127.0.0.1:1" must be tcp://host:port or unix:///path`},
+		{"call --addr foo faux/echo hi", 2, `llmd: --addr: "foo" must be tcp://host:port or unix:///path`},
+		{"call --addr :50051 faux/echo hi", 2, `llmd: --addr: ":50051" must name the host, such as 127.0.0.1:50051`},
+		{"call --addr tcp://:50051 faux/echo hi", 2, `llmd: --addr: "tcp://:50051" must name the host, such as 127.0.0.1:50051`},
+		{"call --addr unix:s faux/echo hi", 2, `llmd: --addr: "unix:s" must be tcp://host:port or unix:///path`},
+		{"call --addr= faux/echo hi", 2, "llmd: --addr: must not be empty\n"},
+		{"call --config= faux/echo hi", 2, "llmd: --config: must not be empty\n"},
+		{"call --image= faux/echo hi", 2, "llmd: --image: must not be empty\n"},
+		{"call --addr 127.0.0.1:1 --token-file= faux/echo hi", 2, "llmd: --token-file: must not be empty\n"},
+		{"health --addr=", 2, "llmd: --addr: must not be empty\n"},
+		{"serve --config=", 2, "llmd: --config: must not be empty\n"},
+		{"models --provider=", 2, "llmd: --provider: must not be empty\n"},
+		{"serve --help", 0, "LLMD_LISTEN"},
 		{"call --tls faux/echo hi", 2, "llmd: --tls is for an llmd elsewhere: say where with --addr\n"},
 		{"call --token-file nowhere faux/echo hi", 2, "llmd: --token-file is for an llmd elsewhere"},
 		{"call --config nowhere --addr 127.0.0.1:1 faux/echo hi", 2, "llmd: --config is for an llmd inside this command"},
@@ -160,7 +172,7 @@ func TestConfigurationMistakes(t *testing.T) {
 	if code != exitUsage || !strings.Contains(errs, "none.yaml: no such file or directory") {
 		t.Errorf("a file that is not there: exit code %d\n%s", code, errs)
 	}
-	c := newCommand(t.Context(), "", "LLMD_LISTEN", "127.0.0.1:1")
+	c := newCommand(t.Context(), "", "LLMD_LISTEN", "127.0.0.1")
 	if code := c.run("serve"); code != exitUsage || !strings.Contains(c.err.String(), "environment: LLMD_LISTEN: ") {
 		t.Errorf("a bad variable: exit code %d\n%s", code, c.err.String())
 	}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"net"
 	"os"
 	"os/signal"
@@ -13,6 +15,12 @@ import (
 
 type serveCmd struct {
 	Config string `help:"Configuration file (YAML); default $LLMD_CONFIG, or none." type:"path" placeholder:"FILE"`
+}
+
+// Help stands below the flags' in "llmd serve --help".
+func (serveCmd) Help() string {
+	return "Without a configuration it listens on tcp://127.0.0.1:50051 and offers the providers whose usual environment variables are set. " +
+		"$LLMD_LISTEN has other addresses (host:port or unix:/path, separated by commas), which go before the configuration's server.listen."
 }
 
 // Run serves until SIGTERM or SIGINT; a second one ends at once, with exit code 130.
@@ -29,12 +37,12 @@ func (c *serveCmd) Run(s *session) error {
 	app.Follow = true
 	listeners, err := server.ListenAll(s.ctx, file.Server.Addresses())
 	if err != nil {
-		return err
+		return inUse(err, "server.listen or LLMD_LISTEN")
 	}
 	if admin := file.Server.Admin; admin.On() {
 		if app.Admin, err = server.Listen(s.ctx, admin.Listen); err != nil {
 			closeAll(listeners)
-			return err
+			return inUse(err, "admin.listen")
 		}
 	}
 	native := len(file.Server.Listen)
@@ -62,6 +70,14 @@ func (c *serveCmd) Run(s *session) error {
 	default:
 		return nil
 	}
+}
+
+// inUse adds to an error of listening what helps where the port is taken.
+func inUse(err error, by string) error {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("%w (another program uses it: choose another by %s)", err, by)
+	}
+	return err
 }
 
 func closeAll(listeners []net.Listener) {

@@ -105,7 +105,7 @@ func TestServeWhereSomebodyIs(t *testing.T) {
 	taken := addresses(t, &first.err, 1)[0]
 	second := newCommand(t.Context(), "", "LLMD_LISTEN", "tcp://127.0.0.1:0,"+taken)
 	if code := second.run("serve"); code != exitError ||
-		!strings.HasPrefix(second.err.String(), "llmd: listen on "+taken+": bind: address already in use") || strings.Count(second.err.String(), "listen") != 1 {
+		!strings.HasPrefix(second.err.String(), "llmd: listen on "+taken+": bind: address already in use (another program uses it: choose another by server.listen or LLMD_LISTEN)\n") || strings.Count(second.err.String(), "listen on") != 1 {
 		t.Errorf("exit code %d\n%s", code, second.err.String())
 	}
 	stop()

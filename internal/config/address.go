@@ -35,6 +35,18 @@ func (a Address) Local() bool {
 	return err == nil && ip.IsLoopback()
 }
 
+// ShortAddress reads what [ParseAddress] does and, as it is usual on command lines and
+// in variables, host:port and gRPC's unix:/path.
+func ShortAddress(s string) (Address, error) {
+	if path, ok := strings.CutPrefix(s, "unix:/"); ok && !strings.HasPrefix(path, "/") {
+		return ParseAddress("unix:///" + path)
+	}
+	if _, _, err := net.SplitHostPort(s); err == nil && !strings.Contains(s, "/") && !strings.HasPrefix(s, "unix:") {
+		return ParseAddress("tcp://" + s)
+	}
+	return ParseAddress(s)
+}
+
 // ParseAddress reads tcp://host:port or unix:///path. The host must be written:
 // listening beyond this machine is never the meaning of something left out. Errors
 // begin with what was read.

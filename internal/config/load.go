@@ -81,7 +81,7 @@ func (s *Server) override(env Env) error {
 	if list, ok := env("LLMD_LISTEN"); ok && list != "" {
 		s.Listen = nil
 		for text := range strings.SplitSeq(list, ",") {
-			a, err := ParseAddress(strings.TrimSpace(text))
+			a, err := ShortAddress(strings.TrimSpace(text))
 			if err != nil {
 				return &ParseError{File: "environment", Key: "LLMD_LISTEN", Problem: err.Error()}
 			}

@@ -100,8 +100,8 @@ func TestLoad(t *testing.T) {
 	if err != nil || f.Server.LogLevel != "warn" || f.Server.Instance != "here" || f.Path != path {
 		t.Fatalf("%+v, %v", f, err)
 	}
-	f, err = config.Load(path, env("LLMD_CONFIG", "/nowhere", "LLMD_LISTEN", "tcp://127.0.0.1:2, unix:///s", "LLMD_LOG_LEVEL", "DEBUG"))
-	if err != nil || len(f.Server.Listen) != 2 || f.Server.Listen[1].String() != "unix:///s" || f.Server.LogLevel != "debug" {
+	f, err = config.Load(path, env("LLMD_CONFIG", "/nowhere", "LLMD_LISTEN", "127.0.0.1:2, unix:/s", "LLMD_LOG_LEVEL", "DEBUG"))
+	if err != nil || len(f.Server.Listen) != 2 || f.Server.Listen[0].String() != "tcp://127.0.0.1:2" || f.Server.Listen[1].String() != "unix:///s" || f.Server.LogLevel != "debug" {
 		t.Fatalf("%+v, %v", f, err)
 	}
 	a, errA := config.Load("", env())
@@ -120,7 +120,7 @@ func TestLoadMistakes(t *testing.T) {
 	}{
 		{dir + "/none.yaml", nil, dir + "/none.yaml: no such file or directory"},
 		{dir, nil, dir + ": is a directory"},
-		{"", []string{"LLMD_LISTEN", "127.0.0.1:1"}, `environment: LLMD_LISTEN: "127.0.0.1:1" must be tcp://host:port or unix:///path`},
+		{"", []string{"LLMD_LISTEN", "127.0.0.1"}, `environment: LLMD_LISTEN: "127.0.0.1" must be tcp://host:port or unix:///path`},
 		{"", []string{"LLMD_LOG_LEVEL", "loud"}, "environment: LLMD_LOG_LEVEL: must be one of: debug, info, warn, error"},
 	} {
 		_, err := config.Load(tt.path, env(tt.env...))
