@@ -110,6 +110,10 @@ func (c *Cursor) Key() []byte {
 	return key
 }
 
+// Next is the first byte of the value that is next, where it may be of several types; 0 =
+// there is none.
+func (c *Cursor) Next() byte { return c.peek() }
+
 // Null takes a null if one is next.
 func (c *Cursor) Null() bool {
 	if c.peek() != 'n' {

@@ -43,20 +43,30 @@ func OpenAIDraft() Draft { return Draft{Latest: true, Items: true} }
 // https://github.com/anomalyco/opencode/issues/12295.
 func GoogleDraft() Draft { return Draft{Latest: true, Defs: true} }
 
-// latest is the name of the draft, which a schema may bear.
-const latest = "https://json-schema.org/draft/2020-12/schema"
+// latest and seventh are the names of drafts, which a schema may bear.
+const (
+	latest  = "https://json-schema.org/draft/2020-12/schema"
+	seventh = "http://json-schema.org/draft-07/schema#"
+)
 
 // Fit is a schema in the words of a draft, and the keywords that were put otherwise, each
 // once. A schema that needs nothing keeps every byte.
 func Fit(text string, draft Draft) (fit string, had []string) {
-	f := &fitter{draft: draft}
+	if draft.plain(text) {
+		return text, nil
+	}
+	return draft.fit(text)
+}
+
+func (d Draft) fit(text string) (fit string, had []string) {
+	f := &fitter{draft: d}
 	root := []byte(text)
-	if draft.Defs {
+	if d.Defs {
 		root = f.defs(root)
 	}
 	out := f.schema(root)
-	if len(f.had) > 0 && draft.Latest {
-		out = named(out)
+	if len(f.had) > 0 {
+		out = f.named(out)
 	}
 	slices.Sort(f.had)
 	return string(out), slices.Compact(f.had)
@@ -321,14 +331,24 @@ func merged(a, b []byte) []byte {
 	return written(into)
 }
 
-// named gives a schema that names its draft the name of the one that it is in now.
-func named(text []byte) []byte {
+// named gives a schema that names its draft the name of the one that it is in now: what
+// was mended may be no schema of the draft that it was in.
+func (f *fitter) named(text []byte) []byte {
 	members, err := jsonwire.Members(text)
 	m := get(members, "$schema")
-	if err != nil || m == nil || string(m.Value) == `"`+latest+`"` {
+	if err != nil || m == nil {
 		return text
 	}
-	m.Value = json.RawMessage(`"` + latest + `"`)
+	name := `"` + latest + `"`
+	if old := string(m.Value); !f.draft.Latest && (strings.Contains(old, "/draft-03/") || strings.Contains(old, "/draft-04/")) {
+		name = `"` + seventh + `"`
+	} else if !f.draft.Latest {
+		return text
+	}
+	if string(m.Value) == name {
+		return text
+	}
+	m.Value = json.RawMessage(name)
 	return written(members)
 }
 

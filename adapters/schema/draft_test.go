@@ -31,6 +31,8 @@ func TestFit(t *testing.T) {
 		{"names within", Latest(), `{"$id":"https://x.example/s#","definitions":{"a":{"$id":"#a"},"b":{"$id":"x#b"}}}`, `{"$id":"https://x.example/s#","definitions":{"a":{"$anchor":"a"},"b":{}}}`, "$id"},
 		{"draft 2019", Latest(), `{"$recursiveAnchor":true,"additionalProperties":{"$recursiveRef":"#"}}`, `{"additionalProperties":{"$ref":"#"}}`, "$recursiveAnchor $recursiveRef"},
 		{"name of the draft", Latest(), `{"$schema":"http://json-schema.org/draft-07/schema#","items":[{}]}`, `{"$schema":"https://json-schema.org/draft/2020-12/schema","prefixItems":[{}]}`, "items"},
+		{"name of draft 4", Draft{}, `{"$schema":"http://json-schema.org/draft-04/schema#","minimum":0,"exclusiveMinimum":true}`, `{"$schema":"http://json-schema.org/draft-07/schema#","exclusiveMinimum":0}`, "exclusiveMinimum"},
+		{"name of draft 7", Draft{}, `{"$schema":"http://json-schema.org/draft-07/schema#","minimum":0,"exclusiveMinimum":true}`, `{"$schema":"http://json-schema.org/draft-07/schema#","exclusiveMinimum":0}`, "exclusiveMinimum"},
 		{"name of the draft alone", Latest(), `{"$schema":"http://json-schema.org/draft-07/schema#"}`, "", ""},
 		{
 			"data and names of properties", OpenAIDraft(), `{"properties":{"items":{"enum":[{"items":[]}]},"required":{"default":{"exclusiveMinimum":true}},"type":{"const":{"type":"array"}}}}`, "", "",
@@ -62,10 +64,28 @@ func TestFit(t *testing.T) {
 			if again, had := Fit(got, c.draft); again != got || had != nil {
 				t.Errorf("once more it is %s %v", again, had)
 			}
+			// The short way goes where the long one changes nothing, and for all drafts.
+			for _, d := range []Draft{{}, Latest(), OpenAIDraft(), GoogleDraft()} {
+				for _, text := range []string{c.in, got} {
+					if fit, had := d.fit(text); d.plain(text) && (fit != text || had != nil) {
+						t.Errorf("%+v: %s is plain, and becomes %s %v", d, text, fit, had)
+					}
+				}
+			}
 			if c.draft.Latest && c.in[0] == '{' {
 				valid(t, got)
 			}
 		})
+	}
+}
+
+// TestPlain: an ordinary schema goes the short way.
+func TestPlain(t *testing.T) {
+	const in = `{"type":"object","$schema":"x","properties":{"a":{"type":"array","items":{"type":["string","null"]},"minItems":1},"b":{"anyOf":[{"const":{"type":"any"}},true]}},"required":["a"],"additionalProperties":false}`
+	for _, d := range []Draft{{}, Latest(), OpenAIDraft(), GoogleDraft()} {
+		if !d.plain(in) {
+			t.Errorf("%+v", d)
+		}
 	}
 }
 
