@@ -183,6 +183,9 @@ func describe(err error) *fault {
 		lost      *responses.LostError
 	)
 	f.message = withoutPackage(err.Error())
+	if fallback, ok := errors.AsType[*generation.FallbackError](err); ok {
+		f.message = fallback.Field + ": " + withoutPackage(fallback.Err.Error())
+	}
 	switch {
 	case errors.As(err, &upstream):
 		f.fromUpstream(upstream, failure != nil && failure.CallerKey)

@@ -43,9 +43,9 @@ func (s *Models) ListModels(ctx context.Context, req *llmdv1.ListModelsRequest) 
 			return nil, toStatus(err)
 		}
 	}
-	after, err := base64.RawURLEncoding.DecodeString(req.GetPageToken())
-	if err != nil {
-		c.add("page_token", reasonInvalid, "is not one that this service gave")
+	after, ok := afterToken(req)
+	if !ok {
+		c.add("page_token", reasonInvalid, "is not one that this service gave for this provider")
 	}
 	if err := c.err(); err != nil {
 		return nil, toStatus(err)
@@ -58,7 +58,7 @@ func (s *Models) ListModels(ctx context.Context, req *llmdv1.ListModelsRequest) 
 		}
 	}
 	slices.SortFunc(all, func(a, b *llmdv1.Model) int { return strings.Compare(a.GetName(), b.GetName()) })
-	from, found := slices.BinarySearchFunc(all, string(after), func(m *llmdv1.Model, name string) int {
+	from, found := slices.BinarySearchFunc(all, after, func(m *llmdv1.Model, name string) int {
 		return strings.Compare(m.GetName(), name)
 	})
 	if found {
@@ -71,6 +71,19 @@ func (s *Models) ListModels(ctx context.Context, req *llmdv1.ListModelsRequest) 
 		resp.NextPageToken = base64.RawURLEncoding.EncodeToString([]byte(page[size-1].GetName()))
 	}
 	return resp, nil
+}
+
+// afterToken is the name of the model that a page token stands for. The other parameters
+// are to be those of the call that gave it: https://google.aip.dev/158.
+func afterToken(req *llmdv1.ListModelsRequest) (name string, ok bool) {
+	if req.GetPageToken() == "" {
+		return "", true
+	}
+	text, err := base64.RawURLEncoding.Strict().DecodeString(req.GetPageToken())
+	rest, named := strings.CutPrefix(string(text), "providers/")
+	provider, _, found := strings.Cut(rest, "/models/")
+	of := req.GetProvider()
+	return string(text), err == nil && named && found && (of == "" || of == provider)
 }
 
 // GetModel implements llmd.v1.ModelService.GetModel.

@@ -87,11 +87,19 @@ func TestPageAfterAChange(t *testing.T) {
 
 func TestListErrors(t *testing.T) {
 	s := shelf(t, 1)
-	for field, req := range map[string]*llmdv1.ListModelsRequest{
-		"page_size":  {PageSize: -1},
-		"page_token": {PageToken: "not base64!"},
-		"filter":     {Filter: "x"},
+	token := func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
+	for _, c := range []struct {
+		field string
+		req   *llmdv1.ListModelsRequest
+	}{
+		{"page_size", &llmdv1.ListModelsRequest{PageSize: -1}},
+		{"page_token", &llmdv1.ListModelsRequest{PageToken: "not base64!"}},
+		{"page_token", &llmdv1.ListModelsRequest{PageToken: "abcd"}},
+		{"page_token", &llmdv1.ListModelsRequest{PageToken: token("lab/m000")}},
+		{"page_token", &llmdv1.ListModelsRequest{PageToken: token("providers/other/models/m"), Provider: "lab"}},
+		{"filter", &llmdv1.ListModelsRequest{Filter: "x"}},
 	} {
+		field, req := c.field, c.req
 		_, err := s.ListModels(t.Context(), req)
 		if status.Code(err) != codes.InvalidArgument || details[*errdetails.BadRequest](err)[0].GetFieldViolations()[0].GetField() != field {
 			t.Errorf("%s: %v", field, err)

@@ -32,6 +32,9 @@ func (s *Inference) PrepareContext(ctx context.Context, req *llmdv1.PrepareConte
 	if err != nil {
 		return nil, toStatus(err)
 	}
+	if err := s.engine.CheckFallbacks(ctx, g); err != nil {
+		return nil, toStatus(err)
+	}
 	method, url, headers, err := s.upstream.Describe(p.Model, keys[p.Model.Provider], p.Request)
 	if err != nil {
 		return nil, toStatus(err)

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
@@ -110,5 +112,21 @@ func BenchmarkShownBody(b *testing.B) {
 	b.SetBytes(int64(len(body)))
 	for b.Loop() {
 		shownBody(jsonwire.Body{Text: body})
+	}
+}
+
+// TestUnknownFallback: a request that Stream refuses for a name is refused by
+// PrepareContext, too, and both name the field.
+func TestUnknownFallback(t *testing.T) {
+	s := catalogueService(t)
+	g := asks("anthropic/claude-opus-4-6", said("a"))
+	g.FallbackModels = []string{"anthropic/claude-opus-4-6", "anthropic/none"}
+	_, prepared := s.Inference.PrepareContext(t.Context(), &llmdv1.PrepareContextRequest{Generation: g})
+	_, asked := s.Inference.Complete(t.Context(), &llmdv1.CompleteRequest{Generation: g})
+	for _, err := range []error{prepared, asked} {
+		const want = `generation.fallback_models[1]: provider "anthropic" has no model "anthropic/none"`
+		if status.Code(err) != codes.NotFound || reasonIn(err) != "MODEL_NOT_FOUND" || !strings.HasPrefix(status.Convert(err).Message(), want) {
+			t.Errorf("%v", err)
+		}
 	}
 }

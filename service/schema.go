@@ -20,15 +20,14 @@ const maxSchemaWork = 4 * (64 << 10) * (64 << 10)
 // takes another.
 func (c *checker) parameters(field, text string) {
 	c.schema(field, text)
-	var root struct {
-		Type json.RawMessage `json:"type"`
-	}
-	if json.Unmarshal([]byte(text), &root) != nil || root.Type == nil {
+	var root map[string]json.RawMessage // in a struct "Type" would be "type", too
+	if json.Unmarshal([]byte(text), &root) != nil || root["type"] == nil {
 		return
 	}
+	var name string
 	var names []string
-	if json.Unmarshal(root.Type, &names) != nil {
-		names = []string{strings.Trim(string(root.Type), `"`)}
+	if json.Unmarshal(root["type"], &names) != nil && json.Unmarshal(root["type"], &name) == nil {
+		names = []string{name}
 	}
 	if !slices.Contains(names, "object") {
 		c.add(field, reasonInvalid, `must be a schema of "type": "object", as arguments are one`)

@@ -207,7 +207,7 @@ func TestPlainWords(t *testing.T) {
 		"the provider answered HTTP 502 with a page or text that is no JSON": &adapters.UpstreamError{
 			Reason: adapters.ReasonProviderError, Status: 502, Err: generation.ErrNotJSON,
 		},
-		"the provider answered with a page or text that is no event stream": u(adapters.ReasonProtocolError, frame.ErrNoEvents),
+		"the provider answered with a page or text that is no event stream": u(adapters.ReasonStreamTruncated, frame.ErrNoEvents),
 		"the provider failed: provider error (HTTP 500)":                    &adapters.UpstreamError{Reason: adapters.ReasonProviderError, Status: 500},
 	} {
 		if got := ErrorOf(err).GetMessage(); got != want {

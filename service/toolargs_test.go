@@ -63,6 +63,8 @@ func TestMismatchesAreBounded(t *testing.T) {
 func TestSchemasAreValidated(t *testing.T) {
 	for _, tt := range []struct{ schema, want string }{
 		{`{"type":"object"}`, ""},
+		{`{"type":"object","Type":"string"}`, ""},
+		{`{"type":"\u006fbject"}`, ""},
 		{`[1]`, "must be the JSON text of one object"},
 		{`{"type":"string"}`, `must be a schema of "type": "object"`},
 		{`{"type":["array","null"]}`, `must be a schema of "type": "object"`},

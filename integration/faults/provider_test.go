@@ -272,7 +272,7 @@ func badFrames() []*providerFault {
 				return e.End()
 			},
 			want: func(p Phase) want {
-				return broken(p, []string{"PROVIDER_PROTOCOL_ERROR"}, nil)
+				return broken(p, []string{"PROVIDER_STREAM_TRUNCATED"}, nil)
 			},
 		},
 		{

@@ -242,7 +242,7 @@ func (a *answer) broken(err error) error {
 	u := &adapters.UpstreamError{Reason: adapters.ReasonStreamTruncated, RequestID: a.requestID, Err: err}
 	var large *frame.TooLargeError
 	var corrupt *frame.CorruptError
-	if errors.As(err, &large) || errors.As(err, &corrupt) || errors.Is(err, frame.ErrNoEvents) {
+	if errors.As(err, &large) || errors.As(err, &corrupt) {
 		u.Reason = adapters.ReasonProtocolError
 	}
 	return u

@@ -144,6 +144,11 @@ func TestCandidates(t *testing.T) {
 			sent: []string{"/a", "/a"}, took: [2]time.Duration{375 * time.Millisecond, 500 * time.Millisecond}, attempts: []string{"lab/a PROVIDER_STREAM_TRUNCATED"},
 		},
 		{
+			// An end before the commit point, as any other (contract 1.16).
+			name: "a page instead of a stream", plays: map[string][]reply{"a": {ok(raw("<html>\n<body>Busy</body></html>\n"))}, "b": {text("x")}}, req: ask("lab/a").fallback("lab/b"),
+			sent: []string{"/a", "/b"}, attempts: []string{"lab/a PROVIDER_STREAM_TRUNCATED"},
+		},
+		{
 			name: "a body that breaks before a frame", plays: map[string][]reply{"a": {ok(raw(`data: {"te`), broke)}}, req: ask("lab/a"),
 			sent: []string{"/a"}, reason: "PROVIDER_STREAM_TRUNCATED",
 		},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -129,11 +130,8 @@ func (e *Engine) Start(ctx context.Context, req *Request) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range req.Generation.GetFallbackModels() {
-		// A name that leads nowhere is found now and not when it is needed.
-		if _, err := e.cfg.Models(ctx, name); err != nil {
-			return nil, err
-		}
+	if err := e.CheckFallbacks(ctx, req.Generation); err != nil {
+		return nil, err
 	}
 	id := e.cfg.Instance + "." + rand.Text()
 	r := newRun(e, req, id, p)
@@ -149,6 +147,29 @@ func (e *Engine) Start(ctx context.Context, req *Request) (*Reader, error) {
 	}
 	r.begin(context.WithoutCancel(ctx), p)
 	return reader, nil
+}
+
+// FallbackError means that a model of fallback_models cannot be asked.
+type FallbackError struct {
+	// Field is the request's field, and Err what is wrong with its name.
+	Field string
+	Err   error
+}
+
+func (e *FallbackError) Error() string { return e.Field + ": " + e.Err.Error() }
+
+// Unwrap gives what is wrong.
+func (e *FallbackError) Unwrap() error { return e.Err }
+
+// CheckFallbacks finds a name that leads nowhere now and not when it is needed. The error
+// is a [*FallbackError].
+func (e *Engine) CheckFallbacks(ctx context.Context, g *llmdv1.Generation) error {
+	for i, name := range g.GetFallbackModels() {
+		if _, err := e.cfg.Models(ctx, name); err != nil {
+			return &FallbackError{Field: fmt.Sprintf("generation.fallback_models[%d]", i), Err: err}
+		}
+	}
+	return nil
 }
 
 func (e *Engine) joinKnown(ctx context.Context, req *Request, known *responses.Known) (*Reader, error) {
