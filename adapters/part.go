@@ -189,6 +189,15 @@ func (s *Sink) Stray(told *bool) {
 	}
 }
 
+// Late remarks once, as told says, that content came behind the terminal marker, where none
+// belongs.
+func (s *Sink) Late(told *bool) {
+	if !*told {
+		*told = true
+		s.Diagnostic(-1, "content_after_end", "the provider sent content after its terminal marker; it was left out")
+	}
+}
+
 // Diagnostic is a remark, about a block unless block is negative.
 func (s *Sink) Diagnostic(block int, code, message string) {
 	p := s.add(PartDiagnostic, block)

@@ -61,6 +61,23 @@ func InnerObject(text string) string {
 	return string(inner)
 }
 
+// InnerBeginning is what has come of such an object where its string was cut.
+func InnerBeginning(text string) string {
+	in := strings.TrimSpace(text)
+	for half := range min(len(in), len(`\u0000`)) { // of an escape, or the closing quote
+		var inner jsonwire.Text
+		whole := []byte(in[:len(in)-half] + `"`)
+		if !json.Valid(whole) || inner.UnmarshalJSON(whole) != nil {
+			continue
+		}
+		if strings.HasPrefix(strings.TrimSpace(string(inner)), "{") {
+			return string(inner)
+		}
+		break
+	}
+	return text
+}
+
 // WholeInput is the text of a call's input that came at once. Some hosts send the object
 // as a string.
 func WholeInput(input json.RawMessage) string {

@@ -43,6 +43,7 @@ type decoder struct {
 	// stopped and used: messageStop and metadata came.
 	stopped, used bool
 	stray         bool  // told of a delta that belongs nowhere
+	late          bool  // told of content behind the end
 	event         event // of the current frame, to use its memory again
 }
 
@@ -64,6 +65,9 @@ func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
 		return err
 	}
 	if d.stopped && f.Event != "metadata" {
+		if f.Event == "contentBlockStart" || f.Event == "contentBlockDelta" {
+			sink.Late(&d.late)
+		}
 		return nil // nothing else belongs to the answer
 	}
 	switch f.Event {

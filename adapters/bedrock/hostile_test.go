@@ -68,6 +68,9 @@ func TestOddOrder(t *testing.T) {
 		if err != nil || len(f.Faults) > 0 {
 			t.Errorf("%s: %v %v", name, err, f.Faults)
 		}
+		if late := strings.Join(f.Diagnostics, " ") == "content_after_end"; late != (name == "blocks behind the message") {
+			t.Errorf("%s: %q", name, f.Diagnostics)
+		}
 		var got []string
 		for _, b := range f.Blocks {
 			got = append(got, fmt.Sprintf("%s(%s)%s", b.Kind, b.Text, b.Signature))

@@ -114,6 +114,11 @@ func (d *decoder) candidate(c *candidate, i int, data []byte, sink *adapters.Sin
 		p := &c.Content.Parts[j]
 		switch {
 		case p.FunctionCall != nil:
+			if p.Text != nil {
+				// The signature stays with the call.
+				d.text(&part{Thought: p.Thought}, string(*p.Text), sink)
+				p.Text = nil
+			}
 			d.functionCall(p, sink)
 		case p.Text != nil && !p.more():
 			d.text(p, string(*p.Text), sink)

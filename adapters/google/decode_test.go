@@ -215,6 +215,7 @@ func TestOddFrames(t *testing.T) {
 		want string // the blocks
 	}{
 		"a text beside something else":   {[]string{say(`{"text":"x","executableCode":{"code":"1"},"thoughtSignature":"AAAA"}`)}, `text(x) executableCode({"executableCode":{"code":"1"},"thoughtSignature":"AAAA"})`},
+		"a text beside a call":           {[]string{say(`{"text":"x","functionCall":{"name":"f","args":{"a":1}},"thoughtSignature":"AAAA"}`)}, `text(x) tool_call({"a":1})`},
 		"an empty one":                   {[]string{say(`{"text":"",` + image + `}`)}, `inlineData({` + image + `})`},
 		"a thought beside it":            {[]string{say(`{"text":"x","thought":true,` + image + `}`)}, `thinking(x) inlineData({"thought":true,` + image + `})`},
 		"nothing else":                   {[]string{say(`{"text":"x","inlineData":null}`)}, `text(x)`},

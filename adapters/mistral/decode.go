@@ -35,6 +35,7 @@ type decoder struct {
 	calls   calls
 
 	stopped  bool // the terminal marker came
+	late     bool // content came behind it
 	complete bool
 }
 
@@ -54,6 +55,9 @@ func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
 	}
 	if d.stopped {
 		// After the terminal marker only the usage is of interest.
+		if slices.ContainsFunc(e.Choices, func(c choice) bool { return c.Index == 0 && c.says() }) {
+			sink.Late(&d.late)
+		}
 		if d.reported(&e, sink) {
 			d.finish(sink)
 		}
@@ -153,6 +157,13 @@ func (d *decoder) choice(c *choice, sink *adapters.Sink) {
 	if c.FinishReason != "" {
 		d.stop(string(c.FinishReason), sink)
 	}
+}
+
+// says: there is content in its delta.
+func (c *choice) says() bool {
+	return c.Delta != nil && (len(c.Delta.ToolCalls) > 0 || slices.ContainsFunc(c.Delta.Content, func(p piece) bool {
+		return p.kind == pieceOther || p.text != "" || p.thought != nil && len(p.thought.elements) > 0
+	}))
 }
 
 // newBlock gives the next block's number; blocks open in the order of numbers.

@@ -204,11 +204,12 @@ func (cs *calls) settle(sink *adapters.Sink) {
 	}
 }
 
-// unquote decides what arguments in quotes are, once they are whole.
-func (cs *calls) unquote(sink *adapters.Sink) {
+// unquote decides what arguments in quotes are, once they are whole or cut: inner reads
+// them.
+func (cs *calls) unquote(inner func(string) string, sink *adapters.Sink) {
 	for _, c := range cs.list {
 		if c.quoted.Len() > 0 {
-			c.tell(adapters.InnerObject(c.quoted.String()), sink)
+			c.tell(inner(c.quoted.String()), sink)
 			c.quoted.Reset()
 		}
 	}
@@ -225,6 +226,7 @@ func (c *toolCall) add(fragment string, sink *adapters.Sink) {
 		return
 	}
 	if c.quoted.Len() > 0 || c.arguments.Len() == 0 && strings.HasPrefix(strings.TrimSpace(fragment), `"`) {
+		c.emptyOnly = false // it was in the place of these
 		c.quoted.WriteString(fragment)
 		return
 	}

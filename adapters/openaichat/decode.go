@@ -64,8 +64,7 @@ func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
 		c = read
 	}
 	if d.stopped {
-		// After the terminal marker only the usage is of interest.
-		d.tellLate(c, sink)
+		d.goOn(c, sink)
 		if d.reported(c, sink) {
 			d.finish(sink)
 		}
@@ -96,6 +95,7 @@ func (d *decoder) Finish(sink *adapters.Sink) error {
 	if d.stopped {
 		return nil
 	}
+	d.calls.unquote(adapters.InnerBeginning, sink)
 	d.calls.settle(sink)
 	return adapters.ErrTruncated
 }
@@ -326,7 +326,7 @@ func (d *decoder) stop(c *choice, sink *adapters.Sink) {
 func (d *decoder) wrapUp(sink *adapters.Sink) {
 	d.stopped = true
 	d.calls.openWaiting(sink)
-	d.calls.unquote(sink)
+	d.calls.unquote(adapters.InnerObject, sink)
 	d.calls.settle(sink)
 	switch {
 	case len(d.details.items) > 0:
@@ -371,6 +371,8 @@ func (d *decoder) sources(sink *adapters.Sink) {
 	}
 	d.keepAll("annotations", d.annotations, sink)
 	d.keepAll("audio", d.audio, sink)
+	// A further marker tells what is new.
+	d.citations, d.searchResults, d.annotations, d.audio = nil, nil, nil, nil
 }
 
 // keepAll keeps what came in pieces as a list of them.
@@ -387,15 +389,21 @@ func (d *decoder) keepAll(kind string, pieces []json.RawMessage, sink *adapters.
 	sink.ProviderContent(d.newBlock(), kind, w.Bytes())
 }
 
-// tellLate says once that content came behind the terminal marker, where none belongs.
-func (d *decoder) tellLate(c *chunk, sink *adapters.Sink) {
+// goOn reads a chunk behind the terminal marker, where only the usage is of interest. But
+// proxies stop with every call, or with every chunk, as old models of Google do: what stands
+// in one chunk with a further marker belongs to the answer.
+// https://github.com/BerriAI/litellm/pull/31634 and
+// https://github.com/BerriAI/litellm/issues/2195
+func (d *decoder) goOn(c *chunk, sink *adapters.Sink) {
 	for i := range c.Choices {
-		ch := &c.Choices[i]
-		if d.late || ch.Index != 0 || ch.Delta == nil || ch.Delta.Content.text == "" && len(ch.Delta.ToolCalls) == 0 {
-			continue
+		switch ch := &c.Choices[i]; {
+		case ch.Index != 0 || ch.Delta == nil || ch.Delta.Content.text == "" && len(ch.Delta.ToolCalls) == 0:
+		case ch.ended():
+			d.choice(ch, sink)
+			d.stop(ch, sink)
+		default:
+			sink.Late(&d.late)
 		}
-		d.late = true
-		sink.Diagnostic(none, "content_after_end", "the provider sent content after its terminal marker; it was left out")
 	}
 }
 

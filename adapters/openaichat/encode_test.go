@@ -468,6 +468,7 @@ func TestDraft(t *testing.T) {
 		"openai/o3":                   `{"type":"object","properties":{"a":{"type":"array","prefixItems":[{}],"items":{}}}}`,
 		"anthropic/claude-sonnet-4.5": `{"type":"object","properties":{"a":{"type":"array","prefixItems":[{}]}}}`,
 		"openai/gpt-oss-120b":         in,
+		"qwen3-14b-claude-distill":    in,
 		"m1":                          in,
 	} {
 		m := model()

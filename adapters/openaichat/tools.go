@@ -54,7 +54,7 @@ func (e *encoder) maker() string {
 	case e.compat.SupportsDeveloperRole, // the role is OpenAI's own
 		strings.HasPrefix(name, "gpt-"), strings.HasPrefix(name, "chatgpt-"), series:
 		return "openai"
-	case strings.Contains(name, "claude"):
+	case strings.Contains(name, "claude") && !strings.Contains(name, "distill"): // of its answers others were made
 		return "anthropic"
 	}
 	return ""

@@ -162,7 +162,7 @@ func (it *item) callID() string {
 // text takes a delta of a message.
 func (t *items) text(e *event, delta looseText, sink *adapters.Sink) {
 	if s := t.slot(e, itemMessage); s != nil {
-		s.content = e.ContentIndex
+		s.content, s.whole = e.ContentIndex, "" // there is more than that part
 		sink.Text(s.key, string(delta))
 	}
 }
