@@ -272,7 +272,8 @@ func badFrames() []*providerFault {
 				return e.End()
 			},
 			want: func(p Phase) want {
-				return broken(p, []string{"PROVIDER_STREAM_TRUNCATED"}, nil)
+				// In binary framing it is a corrupt frame.
+				return broken(p, []string{"PROVIDER_STREAM_TRUNCATED", "PROVIDER_PROTOCOL_ERROR"}, nil)
 			},
 		},
 		{
