@@ -129,7 +129,8 @@ func (r *Run) addAttempt(p *Plan, u *adapters.UpstreamError, delay time.Duration
 func (r *Run) attempt(ctx context.Context, p *Plan, t *Try) (*answer, error) {
 	t.Model, t.Generation, t.Effective = p.Model, r.request.Generation, p.Effective
 	ctx, watch := r.observed.ask(ctx, t)
-	a, err := r.ask(ctx, p)
+	var a *answer
+	err := r.guard(func() (err error) { a, err = r.ask(ctx, p); return err }) // a watch ends even then
 	if err != nil {
 		watch.End(r.how(p.Model, err))
 		return nil, err

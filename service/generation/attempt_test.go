@@ -530,6 +530,8 @@ func TestPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, map[string][]reply{"a": {ok(say(fact{Text: "x"}, fact{Panic: true})), ok(say(fact{Panic: true}))}, "b": {text("y")}})
 		defer l.registry.Close()
+		seen := &watches{}
+		l.cfg.Observer = seen
 		s := l.run(t, ask("lab/a"))
 		if !errors.Is(s.err, errPanic) || s.last().GetError().GetError().GetReason() != "INTERNAL" || len(l.panics) != 1 || l.panics[0] != "string" {
 			t.Errorf("%v, %v, %v", s.err, s.last(), l.panics)
@@ -544,8 +546,21 @@ func TestPanic(t *testing.T) {
 		if l.host.connections() != 0 {
 			t.Error("a connection stays open")
 		}
+		if want := []string{"INTERNAL", "INTERNAL", ""}; !slices.Equal(seen.ended, want) || len(l.panics) != 2 {
+			t.Errorf("the attempts ended with %q, want %q; %d panics", seen.ended, want, len(l.panics))
+		}
 	})
 }
+
+// watches is an Observer that keeps how attempts ended.
+type watches struct {
+	limitsMet
+	ended []string
+}
+
+func (w *watches) Ask(ctx context.Context, _ *Try) (context.Context, Watch) { return ctx, w }
+func (*watches) Chunk(time.Time)                                            {}
+func (w *watches) End(e *End)                                               { w.ended = append(w.ended, e.Reason) }
 
 // An unknown time in a policy is no time.
 func TestZeroMaxDelay(t *testing.T) {
