@@ -60,6 +60,8 @@ func TestAdminPages(t *testing.T) {
 		{"GET", "/readyz", "", 200, "ok"},
 		{"GET", "/metrics", "", 200, "llmd_draining 0"},
 		{"GET", "/metrics", "", 200, "go_goroutines"},
+		{"GET", "/metrics", "", 200, `llmd_config_reloads_total{llmd_result="failed"} 0`},
+		{"GET", "/metrics", "", 200, `llmd_credentials_failures_total{llmd_provider="faux"} 0`},
 		{"GET", "/loglevel", "", 200, "info"},
 		{"PUT", "/loglevel", "debug\n", 200, "debug"},
 		{"PUT", "/loglevel", "loud", 400, "one of: debug, info, warn, error"},

@@ -84,6 +84,7 @@ func New(file *config.File, env config.Env, version string, logTo io.Writer) (*A
 	if err := a.startTelemetry(version); err != nil {
 		return nil, err
 	}
+	a.begin(models)
 	store, err := sharedStore(file, a.log)
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/llmd-dev/llmd/internal/catalog"
 	"github.com/llmd-dev/llmd/internal/config"
 	"github.com/llmd-dev/llmd/internal/telemetry"
 )
@@ -37,6 +38,15 @@ func (a *App) startTelemetry(version string) error {
 	}
 	a.telemetry = t
 	return nil
+}
+
+// begin has the counters of providers that are ready begin.
+func (a *App) begin(models *catalog.Catalog) {
+	for _, p := range models.Providers() {
+		if p.Configured {
+			a.telemetry.Provider(p.ID)
+		}
+	}
 }
 
 // flush sends the last metrics, spans and events.

@@ -63,6 +63,7 @@ func (a *App) reload() error {
 	a.inForce = file.Server
 	a.loaded.Store(time.Now().Unix())
 	a.models.Store(models)
+	a.begin(models)
 	a.gate.SetAuth(file.Server.Auth)
 	if keys := slices.DeleteFunc(file.Server.Changed(a.File.Server), changesAtOnce); len(keys) > 0 {
 		a.log.Warn("these changes take effect at the next start", "keys", strings.Join(keys, ","))

@@ -19,6 +19,30 @@ func (t *Telemetry) count(ctx context.Context, name string, n int64, labels ...a
 	t.own.counters[name].Add(ctx, n, metric.WithAttributes(labels...))
 }
 
+// begin puts the counters at 0 that are there from the start.
+func (t *Telemetry) begin(ctx context.Context) {
+	table := Metrics()
+	for n := range table {
+		m := &table[n]
+		switch {
+		case !m.starts():
+		case len(m.Labels) == 0:
+			t.count(ctx, m.Name, 0)
+		default:
+			for _, value := range m.Known {
+				t.count(ctx, m.Name, 0, attribute.String(m.Labels[0], value))
+			}
+		}
+	}
+}
+
+// Provider has the counters of a provider's troubles begin at 0.
+func (t *Telemetry) Provider(id string) {
+	for _, name := range []string{nameCredentials, nameStalls} {
+		t.count(context.Background(), name, 0, attribute.String(attrProvider, id))
+	}
+}
+
 // Stream counts a call in that is being answered; the end must be called.
 func (t *Telemetry) Stream(ctx context.Context, method string) (end func()) {
 	if t == nil {
@@ -85,9 +109,9 @@ func (t *Telemetry) Images(ctx context.Context, result string, n int) {
 
 // Reloaded counts a reload of the configuration.
 func (t *Telemetry) Reloaded(ok bool) {
-	result := "ok"
+	result := resultOK
 	if !ok {
-		result = "failed"
+		result = resultFailed
 	}
 	t.count(context.Background(), nameReloads, 1, attribute.String(attrResult, result))
 }

@@ -75,8 +75,16 @@ type Metric struct {
 	Labels []string
 	// Doc says what is counted, and when.
 	Doc string
+	// Known are the values of the only label of a counter that are there from the start.
+	Known []string
 	// buckets are a histogram's.
 	buckets []float64
+}
+
+// starts: a counter is there from the start, at 0. To Prometheus the first event of one
+// that is not is none: the increase of a series that appears with 1 is 0.
+func (m *Metric) starts() bool {
+	return m.Kind == kindCounter && (len(m.Labels) == 0 || m.Known != nil)
 }
 
 // Metrics lists llmd's own metrics in the order of the documentation.
@@ -99,12 +107,12 @@ func Metrics() []Metric {
 		},
 		{Name: nameStalls, Kind: kindCounter, Unit: "{stall}", Labels: answer[:1], Doc: "Silences of a provider within an answer that were longer than stall_warning."},
 		{Name: nameCredentials, Kind: kindCounter, Unit: "{failure}", Labels: answer[:1], Doc: "Attempts that failed for their credentials: refused by the provider, or not to be had from the cloud's chain."},
-		{Name: nameAborts, Kind: kindCounter, Unit: "{response}", Labels: []string{attrAbortCause}, Doc: "Responses that were aborted."},
+		{Name: nameAborts, Kind: kindCounter, Unit: "{response}", Labels: []string{attrAbortCause}, Known: abortCauses(), Doc: "Responses that were aborted."},
 		{Name: nameBlocked, Kind: kindHistogram, Unit: unitSeconds, buckets: secondBuckets(), Doc: "How long the reading of a provider stood still because a client's queue was full, each time."},
 		{Name: nameMerged, Kind: kindCounter, Unit: "{event}", Doc: "Delta events that were merged into the one before because the client was slower; counted when a stream ends."},
 		{Name: nameHandoff, Kind: kindCounter, Unit: "{change}", Labels: []string{attrHandoffRule, attrHandoffAction}, Doc: "Changes of the hand-off (docs/handoff.md) in the requests that were answered."},
 		{Name: nameCost, Kind: kindCounter, Unit: "{pico_usd}", Labels: answer, Doc: "Cost of responses with a known price, in millionths of a millionth of a US dollar; divide by 1e12."},
-		{Name: nameLimitHits, Kind: kindCounter, Unit: "{hit}", Labels: []string{attrLimit}, Doc: "Times that a limit was met; the table below has the limits."},
+		{Name: nameLimitHits, Kind: kindCounter, Unit: "{hit}", Labels: []string{attrLimit}, Known: limitNames(), Doc: "Times that a limit was met; the table below has the limits."},
 		{Name: nameLimitUsage, Kind: kindGauge, Unit: "{amount}", Labels: []string{attrLimit}, Doc: "How much of a limit is used now, in the limit's own unit."},
 		{Name: nameLimitMax, Kind: kindGauge, Unit: "{amount}", Labels: []string{attrLimit}, Doc: "The limit in force; absent where there is none."},
 		{Name: nameStoreBytes, Kind: kindGauge, Unit: "By", Doc: "Size of the ended responses that are kept for GetResponse and for a repeated request_id."},
@@ -115,13 +123,32 @@ func Metrics() []Metric {
 		{Name: nameSharedFailures, Kind: kindGauge, Unit: "{failure}", Doc: "Round trips to Redis that failed, since the start."},
 		{Name: nameSharedDropped, Kind: kindGauge, Unit: "{drop}", Doc: "Times, since the start, that the events of a response had to give way to a snapshot, or were lost, because Redis did not take them."},
 		{Name: nameSharedLost, Kind: kindGauge, Unit: "{response}", Doc: "Responses, since the start, that this llmd ended because the llmd that made them was gone."},
-		{Name: nameImages, Kind: kindCounter, Unit: "{image}", Labels: []string{attrResult}, Doc: "Images that were to be downloaded: ok, refused, or given up by the caller (cancelled)."},
-		{Name: nameReloads, Kind: kindCounter, Unit: "{reload}", Labels: []string{attrResult}, Doc: "Reloads of the configuration: ok or failed."},
+		{Name: nameImages, Kind: kindCounter, Unit: "{image}", Labels: []string{attrResult}, Known: []string{resultOK, "refused", "cancelled"}, Doc: "Images that were to be downloaded: ok, refused, or given up by the caller (cancelled)."},
+		{Name: nameReloads, Kind: kindCounter, Unit: "{reload}", Labels: []string{attrResult}, Known: []string{resultOK, resultFailed}, Doc: "Reloads of the configuration: ok or failed."},
 		{Name: nameLoaded, Kind: kindGauge, Unit: unitSeconds, Doc: "When the configuration in force was loaded, in Unix time."},
 		{Name: nameCertificate, Kind: kindGauge, Unit: unitSeconds, Doc: "When llmd's own TLS certificate runs out, in Unix time; absent without TLS."},
 		{Name: namePanics, Kind: kindCounter, Unit: "{panic}", Doc: "Panics that were caught; each is a fault of llmd."},
 		{Name: nameDraining, Kind: kindGauge, Unit: "{state}", Doc: "1 from the moment that llmd was asked to end, before that 0."},
 	}
+}
+
+// Values of llmd.result.
+const (
+	resultOK     = "ok"
+	resultFailed = "failed"
+)
+
+// abortCauses are the values of llmd.abort.cause.
+func abortCauses() []string {
+	return []string{"requested", "cancelled", "deadline", "shutdown", "slow_consumer"}
+}
+
+func limitNames() []string {
+	var names []string
+	for _, l := range Limits() {
+		names = append(names, l.Name)
+	}
+	return names
 }
 
 // GenAIMetrics lists the metrics of the GenAI conventions.

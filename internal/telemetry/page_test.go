@@ -20,7 +20,7 @@ func TestPage(t *testing.T) {
 	}
 	want := string(text)
 	for name, table := range map[string]string{
-		"llmd": metricTable(Metrics()), "genai": metricTable(GenAIMetrics(ConventionsV01)),
+		"llmd": metricTable(Metrics()), "zeros": zeroTable(), "genai": metricTable(GenAIMetrics(ConventionsV01)),
 		"genai-v1.41": metricTable(GenAIMetrics(ConventionsV141)), "limits": limitTable(), "events": eventTable(Events(ConventionsBoth)),
 	} {
 		begin, end := "<!-- "+name+" -->\n", "<!-- end -->"
@@ -51,6 +51,23 @@ func metricTable(all []Metric) string {
 			labels = "`" + strings.Join(m.Labels, "`, `") + "`"
 		}
 		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s | %s | %s |\n", m.Name, prometheusName(&m), m.Kind, m.Unit, labels, m.Doc)
+	}
+	return b.String()
+}
+
+func zeroTable() string {
+	var b strings.Builder
+	b.WriteString("| counter | from the start |\n|---|---|\n")
+	for _, m := range Metrics() {
+		switch {
+		case !m.starts():
+		case len(m.Labels) == 0:
+			fmt.Fprintf(&b, "| `%s` | its only series |\n", prometheusName(&m))
+		case m.Labels[0] == attrLimit:
+			fmt.Fprintf(&b, "| `%s` | each limit below |\n", prometheusName(&m))
+		default:
+			fmt.Fprintf(&b, "| `%s` | `%s`: `%s` |\n", prometheusName(&m), strings.ReplaceAll(m.Labels[0], ".", "_"), strings.Join(m.Known, "`, `"))
+		}
 	}
 	return b.String()
 }

@@ -92,6 +92,9 @@ func New(ctx context.Context, o Options) (*Telemetry, error) {
 	if err == nil {
 		err = t.instrument()
 	}
+	if err == nil {
+		t.begin(ctx)
+	}
 	if err != nil {
 		_ = t.Shutdown(ctx)
 		return nil, err

@@ -90,10 +90,40 @@ func TestNil(t *testing.T) {
 	n.Images(ctx, "ok", 1)
 	n.Reloaded(true)
 	n.Panicked(ctx)
+	n.Provider("lab")
 	n.Ended(ctx, nil)
 	n.Watch(nil)
 	if n.Handler() != nil || n.Shutdown(ctx) != nil || n.Tracers() == nil || n.Meters() == nil {
 		t.Error("a nil Telemetry is not nothing")
+	}
+}
+
+// TestZeros: what alerts ask the increase of is there before its first event, and is 1
+// after it.
+func TestZeros(t *testing.T) {
+	made, page := pageOf(t, ConventionsV01)
+	made.Provider("lab")
+	series := []string{
+		"llmd_panics_total", `llmd_config_reloads_total{llmd_result="failed"}`, `llmd_config_reloads_total{llmd_result="ok"}`,
+		`llmd_aborts_total{llmd_abort_cause="slow_consumer"}`, `llmd_limit_hits_total{llmd_limit="concurrent_calls"}`,
+		`llmd_credentials_failures_total{llmd_provider="lab"}`, `llmd_upstream_stalls_total{llmd_provider="lab"}`,
+		"llmd_queue_merged_events_total", `llmd_images_fetched_total{llmd_result="refused"}`,
+	}
+	text := page()
+	for _, name := range series {
+		if !strings.Contains(text, "\n"+name+" 0\n") {
+			t.Errorf("no %s 0", name)
+		}
+	}
+	for _, absent := range []string{"llmd_responses_total", "llmd_errors_total", "llmd_cost_pico_usd_total"} {
+		if strings.Contains(text, "\n"+absent+"{") {
+			t.Errorf("%s is there without an event", absent)
+		}
+	}
+	made.Panicked(t.Context())
+	made.Reloaded(false)
+	if text := page(); !strings.Contains(text, "\nllmd_panics_total 1\n") || !strings.Contains(text, "\n"+series[1]+" 1\n") || !strings.Contains(text, "\n"+series[2]+" 0\n") {
+		t.Error("the first events are not those of the series that were there")
 	}
 }
 
