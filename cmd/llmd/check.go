@@ -25,14 +25,19 @@ type checkCmd struct {
 	JSON   bool   `help:"Print each provider, and each call, as a line of JSON." name:"json"`
 }
 
-// Run lists all providers. It fails if a live call does; a provider without
+// Help tells of the exit codes.
+func (*checkCmd) Help() string {
+	return "Exit code 0: llmd serve would start with this configuration. 2: the configuration or the environment is wrong, in the words of llmd serve. 1: a call of --live failed, or the shared store cannot be used."
+}
+
+// Run lists all providers, if the server would start. It fails if a live call does; a provider without
 // credentials is no failure, since nobody has all of them.
 func (c *checkCmd) Run(s *session) error {
 	file, err := config.Load(c.Config, s.env)
 	if err != nil {
 		return err
 	}
-	models, err := catalog.Load(file, s.env)
+	models, err := server.Check(file, s.env)
 	if err != nil {
 		return err
 	}
@@ -61,6 +66,9 @@ func (c *checkCmd) store(s *session, file *config.File) error {
 	what, err := server.CheckStore(context.Background(), file)
 	if what == "" {
 		return err
+	}
+	if mistake, ok := errors.AsType[*config.ParseError](err); ok {
+		return mistake
 	}
 	problem := ""
 	if err != nil {

@@ -108,10 +108,21 @@ func TestIdentity(t *testing.T) {
 	<-code
 }
 
-// TestServeExposed: what other machines can reach is guarded, or refused.
+// TestServeExposed: what other machines can reach is guarded, or refused; check says the
+// same of it as serve, and of files that are not there.
 func TestServeExposed(t *testing.T) {
-	config := writeFile(t, "llmd.yaml", "server: {listen: tcp://0.0.0.0:0}\n")
-	if code, _, errs := llmd(t, "serve", "--config", config); code != exitUsage || !strings.Contains(errs, config+": server.listen: other machines can reach tcp://0.0.0.0:0: set server.tls and server.auth, or server.allow_insecure: true") {
-		t.Errorf("exit code %d\n%s", code, errs)
+	for text, problem := range map[string]string{
+		"listen: tcp://0.0.0.0:0":                                         "server.listen: other machines can reach tcp://0.0.0.0:0: set server.tls and server.auth, or server.allow_insecure: true",
+		"admin: {listen: tcp://0.0.0.0:0}":                                "server.admin.listen: other machines can reach",
+		"tls: {cert_file: /no/such/cert.pem, key_file: /no/such/key.pem}": "server.tls.cert_file: /no/such/cert.pem: no such file or directory",
+	} {
+		config := writeFile(t, "llmd.yaml", "server: {"+text+"}\n")
+		_, _, said := llmd(t, "serve", "--config", config)
+		for _, command := range []string{"serve", "check"} {
+			code, out, errs := llmd(t, command, "--config", config)
+			if code != exitUsage || out != "" || errs != said || !strings.Contains(errs, config+": "+problem) {
+				t.Errorf("%s: exit code %d\n%s", command, code, errs)
+			}
+		}
 	}
 }

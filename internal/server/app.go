@@ -58,15 +58,12 @@ type App struct {
 // New puts an llmd together. version is what it calls itself towards providers;
 // log lines go to logTo. A mistake of the configuration is a *config.ParseError.
 func New(file *config.File, env config.Env, version string, logTo io.Writer) (*App, error) {
-	if err := file.Exposed(); err != nil {
-		return nil, err
-	}
 	seen := sourcesOf(file)
-	models, err := catalog.Load(file, env)
+	userAgent := "llmd/" + version
+	ready, err := prepare(file, env, userAgent)
 	if err != nil {
 		return nil, err
 	}
-	userAgent := "llmd/" + version
 	a := &App{
 		File: file, env: env, pollEvery: pollEvery, seen: seen,
 		client: upstream.New(upstream.Options{UserAgent: userAgent, Trace: telemetry.Inject}), inForce: file.Server,
@@ -74,17 +71,13 @@ func New(file *config.File, env config.Env, version string, logTo io.Writer) (*A
 	if err := a.setLevel(file.Server.LogLevel); err != nil {
 		return nil, err
 	}
-	images, err := imageFetcher(file.Server.Images, userAgent)
-	if err != nil {
-		return nil, err
-	}
-	a.models.Store(models)
+	a.models.Store(ready.models)
 	a.loaded.Store(time.Now().Unix())
 	a.log = slog.New(a.logHandler(logTo))
 	if err := a.startTelemetry(version); err != nil {
 		return nil, err
 	}
-	a.begin(models)
+	a.begin(ready.models)
 	store, err := sharedStore(file, a.log)
 	if err != nil {
 		return nil, err
@@ -92,14 +85,11 @@ func New(file *config.File, env config.Env, version string, logTo io.Writer) (*A
 	a.service = service.New(a.models.Load, a.client, service.Options{
 		Instance: file.Server.Instance, CallerKeys: file.Server.CallerKeys.Allow, NoStore: !file.Server.PartialStore, Log: a.log,
 		MaxDetached: file.Server.Responses.MaxDetached, Store: store,
-		Images: images, Principal: principal.Name, Telemetry: a.telemetry,
+		Images: ready.images, Principal: principal.Name, Telemetry: a.telemetry,
 	})
 	a.gate = interceptors.NewGate(file.Server, a.telemetry)
-	var certs *certificates
-	if file.Server.TLS.On() {
-		if certs, err = newCertificates(file); err != nil {
-			return nil, err
-		}
+	certs := ready.certs
+	if certs != nil {
 		certs.log = a.log
 	}
 	chain := interceptors.Options{Log: a.log, Gate: a.gate, Telemetry: a.telemetry}
@@ -109,6 +99,47 @@ func New(file *config.File, env config.Env, version string, logTo io.Writer) (*A
 	a.telemetry.Watch(func() []telemetry.Reading { return a.readings(certs) })
 	a.telemetry.Watch(storeReadings(store, file.Server.Responses.MaxBytes))
 	return a, nil
+}
+
+// prepared is what a configuration and the files that it names make, before anything
+// runs.
+type prepared struct {
+	models *catalog.Catalog
+	images *fetch.Fetcher // nil = nothing is downloaded
+	certs  *certificates  // nil = no TLS
+}
+
+// prepare finds the mistakes of a configuration that are not in its text alone.
+func prepare(file *config.File, env config.Env, userAgent string) (_ *prepared, err error) {
+	if err := file.Exposed(); err != nil {
+		return nil, err
+	}
+	var p prepared
+	if p.models, err = catalog.Load(file, env); err != nil {
+		return nil, err
+	}
+	if p.images, err = imageFetcher(file.Server.Images, userAgent); err != nil {
+		return nil, err
+	}
+	if file.Server.TLS.On() {
+		if p.certs, err = newCertificates(file); err != nil {
+			return nil, err
+		}
+	}
+	return &p, nil
+}
+
+// Check refuses what [New] refuses, with the same error, and starts nothing. The
+// models are those of the configuration. [CheckStore] looks at the shared store.
+func Check(file *config.File, env config.Env) (*catalog.Catalog, error) {
+	p, err := prepare(file, env, "llmd")
+	if err != nil {
+		return nil, err
+	}
+	if err := telemetry.Check(env); err != nil {
+		return nil, telemetryMistake(err)
+	}
+	return p.models, nil
 }
 
 // imageFetcher downloads images for conversations; nil = nothing is downloaded.
@@ -134,6 +165,14 @@ func (a *App) setLevel(word string) error {
 // Serve answers on the listeners until ctx ends, then drains. Closing stopNow ends
 // a drain at once. Listeners of the web are in Web. The App cannot be used afterwards.
 func (a *App) Serve(ctx context.Context, listeners []net.Listener, stopNow <-chan struct{}) error {
+	if err := a.serve(ctx, listeners, stopNow); err != nil {
+		return err
+	}
+	a.log.Info("stopped")
+	return nil
+}
+
+func (a *App) serve(ctx context.Context, listeners []net.Listener, stopNow <-chan struct{}) error {
 	// What happens until the end is measured until the end, and then sent.
 	defer a.flush(stopNow) //nolint:contextcheck // ctx has ended by then
 	defer a.client.Close()

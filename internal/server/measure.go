@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"time"
@@ -34,10 +35,17 @@ func (a *App) startTelemetry(version string) error {
 		GenAI: telemetry.Conventions(s.Telemetry.GenAI), Callers: s.Telemetry.Callers,
 	})
 	if err != nil {
-		return &config.ParseError{File: "environment", Key: "OTEL_*", Problem: err.Error()}
+		return telemetryMistake(err)
 	}
 	a.telemetry = t
 	return nil
+}
+
+func telemetryMistake(err error) error {
+	if e, ok := errors.AsType[*telemetry.VariableError](err); ok {
+		return &config.ParseError{File: "environment", Key: e.Name, Problem: e.Problem}
+	}
+	return &config.ParseError{File: "environment", Key: "OTEL_*", Problem: err.Error()}
 }
 
 // begin has the counters of providers that are ready begin.

@@ -140,7 +140,6 @@ func (s *transport) serve(ctx context.Context, listeners, toWeb []net.Listener, 
 		return err
 	case <-ctx.Done():
 		s.shutdown(stopNow)
-		s.log.Info("stopped")
 		return nil
 	}
 }

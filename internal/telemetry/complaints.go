@@ -3,6 +3,7 @@ package telemetry
 import (
 	"log/slog"
 	"regexp"
+	"strings"
 
 	"github.com/go-logr/logr"
 	"go.opentelemetry.io/otel"
@@ -27,20 +28,28 @@ func (c complaints) Error(_ error, m string, _ ...any) {
 func listen(log *slog.Logger) {
 	otel.SetLogger(logr.New(complaints{log: log}))
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
-		log.Warn("telemetry is not exported", "problem", short(withoutValue(err.Error())))
+		if name := ignored(err.Error()); name != "" {
+			log.Warn("a variable is not understood, and ignored", "variable", name)
+			return
+		}
+		log.Warn("telemetry is not exported", "problem", short(err.Error()))
 	}))
 }
 
 // variable is the name of a variable of OpenTelemetry's.
 var variable = regexp.MustCompile(`\bOTEL_[A-Z0-9_]+`)
 
-// withoutValue cuts a complaint about a variable behind its name: some go on with its
-// value, which may be the headers with which a collector is asked.
-func withoutValue(s string) string {
-	if name := variable.FindStringIndex(s); name != nil {
-		return s[:name[1]]
+// ignored is the variable that a complaint is about; empty = it is about none. The rest
+// of it is not told: it may be the value, such as the headers with which a collector is
+// asked.
+func ignored(complaint string) string {
+	switch {
+	case strings.HasPrefix(complaint, "unsupported sampler"):
+		return "OTEL_TRACES_SAMPLER"
+	case strings.HasPrefix(complaint, "parsing sampler argument"), strings.HasPrefix(complaint, "invalid trace ID ratio"):
+		return "OTEL_TRACES_SAMPLER_ARG"
 	}
-	return s
+	return variable.FindString(complaint)
 }
 
 // short keeps what a collector says from filling the log.

@@ -70,6 +70,10 @@ func New(ctx context.Context, o Options) (*Telemetry, error) {
 		return nil, nil
 	}
 	if send {
+		if err := understood(o.Env); err != nil {
+			return nil, err
+		}
+		withoutScheme(o.Env, o.Log)
 		listen(o.Log)
 	}
 	if o.GenAI == "" {

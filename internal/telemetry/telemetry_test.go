@@ -127,6 +127,28 @@ func TestZeros(t *testing.T) {
 	}
 }
 
+// TestVariables: what is not understood is named, without its value.
+func TestVariables(t *testing.T) {
+	var out bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&out, nil))
+	withoutScheme(environment("OTEL_EXPORTER_OTLP_ENDPOINT", "localhost:4318", "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", "127.0.0.1:4318",
+		"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://h:1", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "unix:///s"), log)
+	if text := out.String(); strings.Count(text, "\n") != 2 || !strings.Contains(text, "variable=OTEL_EXPORTER_OTLP_ENDPOINT\n") ||
+		!strings.Contains(text, "variable=OTEL_EXPORTER_OTLP_LOGS_ENDPOINT\n") || strings.Contains(text, "4318") {
+		t.Errorf("log:\n%s", text)
+	}
+	for complaint, want := range map[string]string{
+		"unsupported sampler: foo":                          "OTEL_TRACES_SAMPLER",
+		"parsing sampler argument: x":                       "OTEL_TRACES_SAMPLER_ARG",
+		"invalid OTEL_EXPORTER_OTLP_TIMEOUT value 10s: bad": "OTEL_EXPORTER_OTLP_TIMEOUT",
+		"traces export: connection refused":                 "",
+	} {
+		if got := ignored(complaint); got != want {
+			t.Errorf("%s: %q", complaint, got)
+		}
+	}
+}
+
 // TestFewLabels: what callers and providers can make up does not fill the metrics.
 func TestFewLabels(t *testing.T) {
 	made, page := pageOf(t, ConventionsV01)
@@ -229,7 +251,7 @@ func TestComplaints(t *testing.T) {
 	defer cancel()
 	_ = made.Shutdown(ctx)
 	otel.Handle(errors.New(strings.Repeat("long", 1000)))
-	if text := out.String(); strings.Contains(text, "s3cret") || !strings.Contains(text, `problem="invalid OTEL_EXPORTER_OTLP_HEADERS"`) || !strings.Contains(out.String(), "telemetry is not as it was meant") {
+	if text := out.String(); strings.Contains(text, "s3cret") || !strings.Contains(text, "variable=OTEL_EXPORTER_OTLP_HEADERS") || !strings.Contains(out.String(), "telemetry is not as it was meant") {
 		t.Errorf("log:\n%s", out.String())
 	}
 	if out.Len() > 4000 {
@@ -238,8 +260,9 @@ func TestComplaints(t *testing.T) {
 	for _, signal := range []string{"TRACES", "METRICS", "LOGS"} {
 		name := "OTEL_" + signal + "_EXPORTER"
 		t.Setenv(name, "nonsense")
-		if _, err := New(t.Context(), Options{Env: environment(name, "nonsense"), Log: slog.New(slog.NewTextHandler(io.Discard, nil))}); err == nil {
-			t.Errorf("%s: an exporter that there is not", name)
+		if _, err := New(t.Context(), Options{Env: environment(name, "nonsense"), Log: slog.New(slog.NewTextHandler(io.Discard, nil))}); err == nil ||
+			!strings.HasPrefix(err.Error(), name+": must be one of: otlp, console, ") || err.Error() != fmt.Sprint(Check(environment(name, "nonsense"))) {
+			t.Errorf("%s: an exporter that there is not: %v", name, err)
 		}
 	}
 }
