@@ -12,6 +12,7 @@ import (
 	"github.com/llmd-dev/llmd/adapters/profile"
 	"github.com/llmd-dev/llmd/internal/catalog"
 	"github.com/llmd-dev/llmd/internal/upstream"
+	"github.com/llmd-dev/llmd/service/generation"
 )
 
 // The wire APIs whose hosts are special.
@@ -47,6 +48,7 @@ func (u *Upstream) Do(ctx context.Context, m *profile.Model, key string, r *adap
 		return nil, &adapters.UpstreamError{
 			Reason:  adapters.ReasonCredentialsInvalid,
 			Message: "provider " + p.ID + " is not configured: " + p.Missing,
+			Err:     generation.ErrNotConfigured,
 		}
 	}
 	return u.client.Do(ctx, t, r)

@@ -21,6 +21,10 @@ const maxErrorBody = 64 << 10
 // such as the page of a proxy in front of the provider.
 var ErrNotJSON = errors.New("generation: the body of the error is no JSON")
 
+// ErrNotConfigured is the cause of a failure for want of llmd's own credentials: the
+// provider was not asked.
+var ErrNotConfigured = errors.New("generation: the provider is not configured")
+
 var (
 	errHeaderTimeout = errors.New("generation: no frame within the header timeout")
 	errIdle          = errors.New("generation: the provider fell silent")
@@ -49,13 +53,15 @@ func (a *answer) close() {
 }
 
 // connect tries the candidates until one answers: the retries of each, then the
-// next. Only failures that may pass by themselves lead on.
+// next. Only failures that may pass by themselves lead on, and fallback models that
+// cannot be asked because their provider has no key.
 func (r *Run) connect(ctx context.Context, first *Plan) (*answer, error) {
 	g := r.request.Generation
 	p := first
 	for next := 0; ; next++ {
 		a, u := r.tryCandidate(ctx, p, next > 0)
-		if a != nil || next >= len(g.GetFallbackModels()) || !fallsBack(u) {
+		skipped := next > 0 && errors.Is(u, ErrNotConfigured)
+		if a != nil || next >= len(g.GetFallbackModels()) || !skipped && !fallsBack(u) {
 			return a, u
 		}
 		r.addAttempt(p, asUpstream(u), 0)
@@ -151,6 +157,11 @@ func (r *Run) ask(ctx context.Context, p *Plan) (*answer, error) {
 	defer timer.Stop()
 	a, err := r.send(ctx, cancel, p)
 	if err != nil {
+		if errors.Is(err, ErrNotConfigured) {
+			r.mu.Lock()
+			r.requests-- // none went out
+			r.mu.Unlock()
+		}
 		if errors.Is(context.Cause(ctx), errHeaderTimeout) {
 			err = &adapters.UpstreamError{Reason: adapters.ReasonTimeout, Err: errHeaderTimeout}
 		}

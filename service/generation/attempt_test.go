@@ -173,6 +173,23 @@ func TestCandidates(t *testing.T) {
 			req: ask("lab/a").retries(3).fallback("lab/b"), sent: []string{"/a"}, reason: "PROVIDER_STREAM_IDLE", took: [2]time.Duration{300 * time.Second, 300 * time.Second},
 		},
 		{
+			name: "a fallback without a key is left out", plays: map[string][]reply{"a": {status(503), status(503)}, "b": {unconfigured}, "c": {text("x")}}, req: ask("lab/a").retries(1).fallback("lab/b", "lab/c"),
+			sent: []string{"/a", "/a", "/c"}, took: [2]time.Duration{375 * time.Millisecond, 500 * time.Millisecond},
+			attempts: []string{"lab/a PROVIDER_OVERLOADED", "lab/a PROVIDER_OVERLOADED", "lab/b PROVIDER_CREDENTIALS_INVALID"},
+		},
+		{
+			name: "the last one without a key is told", plays: map[string][]reply{"a": {status(503)}, "b": {unconfigured}}, req: ask("lab/a").fallback("lab/b"),
+			sent: []string{"/a"}, reason: "PROVIDER_CREDENTIALS_INVALID",
+		},
+		{
+			name: "the first one without a key is told", plays: map[string][]reply{"a": {unconfigured}, "b": {text("x")}}, req: ask("lab/a").fallback("lab/b"),
+			reason: "PROVIDER_CREDENTIALS_INVALID",
+		},
+		{
+			name: "a fallback whose key is refused", plays: map[string][]reply{"a": {status(503)}, "b": {status(401)}, "c": {text("x")}}, req: ask("lab/a").fallback("lab/b", "lab/c"),
+			sent: []string{"/a", "/b"}, reason: "PROVIDER_CREDENTIALS_INVALID",
+		},
+		{
 			name: "a fallback that cannot be asked", plays: map[string][]reply{"a": {status(503)}}, req: ask("lab/a").fallback("lab/unable"),
 			sent: []string{"/a"}, reason: "adapters: everything unsupported: it can do nothing",
 		},

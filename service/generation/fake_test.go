@@ -177,6 +177,9 @@ type reply struct {
 	steps  []step
 }
 
+// unconfigured is what comes instead of an answer where there is no key.
+var unconfigured = reply{err: &adapters.UpstreamError{Reason: adapters.ReasonCredentialsInvalid, Err: ErrNotConfigured}}
+
 func ok(steps ...step) reply { return reply{status: 200, steps: steps} }
 
 // text is a whole answer.
@@ -204,6 +207,11 @@ type host struct {
 
 func (h *host) Do(ctx context.Context, m *profile.Model, key string, r *adapters.Request) (*upstream.Response, error) {
 	h.mu.Lock()
+	if next := h.plays[m.ID]; len(next) > 0 && errors.Is(next[0].err, ErrNotConfigured) {
+		h.plays[m.ID] = next[1:]
+		h.mu.Unlock()
+		return nil, next[0].err
+	}
 	h.sent = append(h.sent, strings.TrimSpace(r.Path+" "+string(r.Body)+" "+key))
 	h.times = append(h.times, time.Now())
 	if len(h.plays[m.ID]) == 0 {
