@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -291,6 +292,10 @@ func (f *fault) fromUpstream(u *adapters.UpstreamError, callerKey bool) {
 	if f.message == "" {
 		f.message = plainWords(u)
 	}
+	if nothingThere(u) {
+		f.message = cutBytes(f.message, maxMessage-len(askAddress)) + askAddress
+		f.metadata["cause"] = CauseAddress
+	}
 	if u.Type != "" {
 		f.metadata["providerErrorType"] = adapters.MaskSecrets(u.Type)
 	}
@@ -315,6 +320,41 @@ func (f *fault) fromUpstream(u *adapters.UpstreamError, callerKey bool) {
 		f.retryAfter = &f.delay
 	}
 }
+
+// CauseAddress is the metadata "cause" of a failure that a wrong base_url or api of the
+// provider's entry explains.
+const CauseAddress = "address"
+
+// askAddress goes behind the words of such a failure. The URL is not shown: its path may
+// name an account.
+const askAddress = "; the host names no model: are the provider's base_url and api right?"
+
+// nothingThere: the host says that it has no such path, or method there, and none of its
+// words is about a model or anything else of the request.
+func nothingThere(u *adapters.UpstreamError) bool {
+	if u.Status != http.StatusNotFound && u.Status != http.StatusMethodNotAllowed ||
+		u.Reason != adapters.ReasonModelNotFound && u.Reason != adapters.ReasonRejectedRequest {
+		return false
+	}
+	// OpenAI, Groq ("Unknown request URL"), Kong, Express and LM Studio.
+	text := strings.ToLower(u.Message)
+	for _, words := range []string{"invalid url", "request url", "no route", "cannot post", "endpoint or method"} {
+		if strings.Contains(text, words) {
+			return true
+		}
+	}
+	for _, word := range strings.FieldsFunc(text+" "+strings.ToLower(u.Type), func(r rune) bool { return r < 'a' || r > 'z' }) {
+		if !strings.Contains(emptyWords, " "+word+" ") {
+			return false
+		}
+	}
+	return true
+}
+
+// emptyWords are those with which hosts say that there is nothing, and nothing more.
+const emptyWords = " api does endpoint error exist file found http invalid method no not page path post request requested " +
+	"resource route such the there this type uri url was allowed " +
+	"notfound notfounderror unknownoperationexception "
 
 // plainWords stand in where the provider said nothing.
 func plainWords(u *adapters.UpstreamError) string {

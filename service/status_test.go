@@ -216,6 +216,49 @@ func TestPlainWords(t *testing.T) {
 	}
 }
 
+// A host that only says that there is nothing may have been called at a wrong address.
+// What names a model, or anything else, stays as it is.
+func TestNothingThere(t *testing.T) {
+	const asks = "; the host names no model: are the provider's base_url and api right?"
+	for _, c := range []struct {
+		status           int
+		typ, words, want string
+	}{
+		{404, "", "Not Found", "Not Found" + asks},                   // FastAPI: {"detail":"Not Found"}
+		{404, "", "404 page not found", "404 page not found" + asks}, // Go
+		{404, "not_found_error", "File Not Found", "File Not Found" + asks},
+		{404, "404", "Resource not found", "Resource not found" + asks}, // Azure
+		{404, "invalid_request_error", "Invalid URL (POST /v1/v1/responses)", "Invalid URL (POST /v1/v1/responses)" + asks},
+		{404, "unknown_url", "Unknown request URL: POST /v1/x. Please check the URL for typos", "Unknown request URL: POST /v1/x. Please check the URL for typos" + asks},
+		{404, "", "no Route matched with those values", "no Route matched with those values" + asks},
+		{404, "", "", "the provider failed: model not found (HTTP 404)" + asks},
+		{405, "", "Method Not Allowed", "Method Not Allowed" + asks},
+		{404, "", strings.Repeat("not ", 300), ""},
+		{404, "model_not_found", "", "the provider failed: model not found (HTTP 404)"},
+		{404, "", "model 'x' not found", "model 'x' not found"},
+		{404, "not_found_error", "model: claude-x", "model: claude-x"},
+		{404, "", "No endpoints found for x/y.", "No endpoints found for x/y."},
+		{404, "DeploymentNotFound", "The API deployment for this resource does not exist.", "The API deployment for this resource does not exist."},
+		{410, "", "Gone", "Gone"},
+		{400, "", "Not Found", "Not Found"},
+	} {
+		u := &adapters.UpstreamError{Reason: adapters.ReasonModelNotFound, Status: c.status, Type: c.typ, Message: c.words}
+		if c.status == 405 || c.status == 400 {
+			u.Reason = adapters.ReasonRejectedRequest
+		}
+		e := ErrorOf(upstreamFailure(u, false, false))
+		if c.want == "" {
+			if m := e.GetMessage(); len(m) > 1<<10 || !strings.HasSuffix(m, asks) {
+				t.Errorf("%d bytes: %q", len(m), m)
+			}
+			continue
+		}
+		if e.GetMessage() != c.want || (e.GetMetadata()["cause"] == "address") != strings.HasSuffix(c.want, asks) {
+			t.Errorf("%d %q: %q, cause %q", c.status, c.words, e.GetMessage(), e.GetMetadata()["cause"])
+		}
+	}
+}
+
 // The facts of the call are in ErrorInfo and in the event alike.
 func TestErrorFacts(t *testing.T) {
 	err := upstreamFailure(&adapters.UpstreamError{

@@ -9,9 +9,11 @@ import (
 
 	"google.golang.org/grpc/status"
 
+	"github.com/llmd-dev/llmd/adapters/profile"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 	"github.com/llmd-dev/llmd/internal/catalog"
 	"github.com/llmd-dev/llmd/internal/config"
+	"github.com/llmd-dev/llmd/service"
 )
 
 const (
@@ -57,7 +59,7 @@ func (l *liveCheck) run() error {
 		began := time.Now()
 		var r liveResult
 		if len(listed) > 0 {
-			r = l.call(listed[0].Name())
+			r = l.call(l.first(p.ID, listed).Name())
 		} else {
 			r = l.ask(p)
 		}
@@ -75,6 +77,22 @@ func (l *liveCheck) run() error {
 		return exitCodeError(exitError)
 	}
 	return nil
+}
+
+// first is the provider's first model: of those that the file describes, if there are any.
+func (l *liveCheck) first(provider string, listed []*profile.Model) *profile.Model {
+	for i := range l.file.Providers {
+		if l.file.Providers[i].ID != provider {
+			continue
+		}
+		for j := range l.file.Providers[i].Models {
+			id := l.file.Providers[i].Models[j].ID
+			if k := slices.IndexFunc(listed, func(m *profile.Model) bool { return m.ID == id }); k >= 0 {
+				return listed[k]
+			}
+		}
+	}
+	return listed[0]
 }
 
 func (l *liveCheck) print(r liveResult) error {
@@ -105,10 +123,11 @@ func (l *liveCheck) ask(p *catalog.Provider) liveResult {
 	if !errors.As(err, &with) {
 		return r
 	}
-	switch reasonOf(with.GRPCStatus()) {
-	case "MODEL_NOT_FOUND", "PROVIDER_REJECTED_REQUEST":
+	switch reason := reasonOf(with.GRPCStatus()); {
+	case causeOf(with.GRPCStatus()) == service.CauseAddress:
+	case reason == "MODEL_NOT_FOUND", reason == "PROVIDER_REJECTED_REQUEST":
 		r.OK, r.Result = true, "answers; no model is known that could be called"
-	case "PROVIDER_UNREACHABLE":
+	case reason == "PROVIDER_UNREACHABLE":
 		r.Result = "nothing answers at " + p.BaseURL
 	}
 	return r

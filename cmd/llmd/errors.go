@@ -60,11 +60,17 @@ func advice(cause string) string {
 }
 
 // reasonOf is the reason in a status, empty if it has none.
-func reasonOf(st *status.Status) string {
+func reasonOf(st *status.Status) string { return infoOf(st).GetReason() }
+
+// causeOf is the metadata "cause" of a status.
+func causeOf(st *status.Status) string { return infoOf(st).GetMetadata()["cause"] }
+
+// infoOf is nil if the status has none.
+func infoOf(st *status.Status) *errdetails.ErrorInfo {
 	for _, d := range st.Details() {
 		if info, ok := d.(*errdetails.ErrorInfo); ok {
-			return info.GetReason()
+			return info
 		}
 	}
-	return ""
+	return nil
 }

@@ -85,10 +85,10 @@ providers:
 	for provider, want := range map[string]string{
 		"lab":    "lab openai-completions 0 yes configuration -",
 		"faux":   "faux faux 8 yes not needed -",
-		"groq":   "no none set GROQ_API_KEY in the environment, or api_key",
+		"groq":   "no none set GROQ_API_KEY in the environment, or api_key in the configuration",
 		"openai": "yes environment OPENAI_API_KEY -",
 		"ollama": "ollama openai-completions 0+ no key needed not needed -",
-		"azure":  "or api_key, or auth: azure; set AZURE_OPENAI_BASE_URL or AZURE_OPENAI_RESOURCE_NAME in the environment, or base_url",
+		"azure":  "or api_key or auth: azure in the configuration; set AZURE_OPENAI_BASE_URL or AZURE_OPENAI_RESOURCE_NAME in the environment, or base_url in the configuration",
 	} {
 		if got := row(out, provider); !strings.HasSuffix(got, want) {
 			t.Errorf("%s: %q, want %q at the end", provider, got, want)
@@ -134,6 +134,13 @@ func TestCheckLiveEngine(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, errs)
 	}
 	inOrder(t, out, `{"model":"faux/agent","ok":true,`, `{"model":"ollama","ok":true,"result":"answers; no model is known that could be called","durationMs":`)
+	elsewhere := httptest.NewServer(http.NotFoundHandler())
+	defer elsewhere.Close()
+	code, out, _ = llmd(t, "check", "--live", "--config", text(elsewhere.URL))
+	if code != exitError {
+		t.Errorf("exit code %d", code)
+	}
+	inOrder(t, out, "\nollama: MODEL_NOT_FOUND: 404 page not found; the host names no model: are the provider's base_url and api right? (")
 	engine.Close()
 	code, out, _ = llmd(t, "check", "--live", "--config", text(engine.URL))
 	if code != exitError {
@@ -154,7 +161,7 @@ func TestCheckLive(t *testing.T) {
 		_, _ = w.Write([]byte(`{"error":{"message":"Incorrect API key provided","code":"invalid_api_key"}}`))
 	}))
 	defer bad.Close()
-	text := "providers:\n  - {id: ollama, disabled: true}\n" + noEngines + "  - {id: good, api: openai-completions, base_url: " + good.URL + "/v1, models: [{id: m1}]}\n"
+	text := "providers:\n  - {id: ollama, disabled: true}\n" + noEngines + "  - {id: good, api: openai-completions, base_url: " + good.URL + "/v1, models: [{id: m1}, {id: a2}]}\n"
 	code, out, errs := llmd(t, "check", "--live", "--config", writeFile(t, "llmd.yaml", text))
 	if code != exitOK {
 		t.Errorf("exit code %d\n%s%s", code, out, errs)

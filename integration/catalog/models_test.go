@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
 
@@ -198,7 +200,7 @@ providers:
 		"anthropic": {true, "environment ANTHROPIC_AUTH_TOKEN", ""},
 		"ollama":    {true, "not needed", ""},
 		"faux":      {true, "not needed", ""},
-		"mistral":   {false, "none", "set MISTRAL_API_KEY in the environment, or api_key"},
+		"mistral":   {false, "none", "set MISTRAL_API_KEY in the environment, or api_key in the configuration"},
 		"azure":     {false, "none", "AZURE_OPENAI_API_KEY"},
 	} {
 		p := got[id]
@@ -215,5 +217,13 @@ providers:
 	// One without a key fails before any traffic, and says what is missing.
 	if _, err := l.ask(t, "mistral/mistral-large-latest"); status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), "MISTRAL_API_KEY") {
 		t.Errorf("not configured: %v", err)
+	}
+	// As a fallback it is left out, and no request is counted for it.
+	g := harness.Ask("faux/error", "rate_limit")
+	g.FallbackModels = []string{"mistral/mistral-large-latest", "faux/echo"}
+	var trailer metadata.MD
+	c, err := l.Complete(limited(t), &llmdv1.CompleteRequest{Generation: g}, grpc.Trailer(&trailer))
+	if err != nil || c.GetMessage().GetModel() != "echo" || !slices.Equal(trailer.Get("llmd-attempts"), []string{"2"}) {
+		t.Errorf("%v, %v, trailer %v", c, err, trailer)
 	}
 }

@@ -146,8 +146,9 @@ func (e *entry) withoutKey(p *Provider) {
 	p.Configured, p.CredentialsSource = false, "none"
 	p.Missing = "set " + strings.Join(names, " or ") + " in the environment, or api_key"
 	if p.API == apiAzure {
-		p.Missing += ", or auth: azure"
+		p.Missing += " or auth: azure"
 	}
+	p.Missing += " in the configuration"
 }
 
 // ownKeyHeader: the configured headers bring the key along.

@@ -63,10 +63,10 @@ func TestAzureURLs(t *testing.T) {
 func TestMissing(t *testing.T) {
 	c := load(t, "")
 	for id, want := range map[string]string{
-		"azure": "set AZURE_OPENAI_AD_TOKEN or AZURE_OPENAI_API_KEY in the environment, or api_key, or auth: azure; " +
-			"set AZURE_OPENAI_BASE_URL or AZURE_OPENAI_RESOURCE_NAME in the environment, or base_url",
-		"cloudflare-ai-gateway": "set CLOUDFLARE_API_KEY in the environment, or api_key; " +
-			"set CLOUDFLARE_ACCOUNT_ID in the environment, or base_url; set CLOUDFLARE_GATEWAY_ID in the environment, or base_url",
+		"azure": "set AZURE_OPENAI_AD_TOKEN or AZURE_OPENAI_API_KEY in the environment, or api_key or auth: azure in the configuration; " +
+			"set AZURE_OPENAI_BASE_URL or AZURE_OPENAI_RESOURCE_NAME in the environment, or base_url in the configuration",
+		"cloudflare-ai-gateway": "set CLOUDFLARE_API_KEY in the environment, or api_key in the configuration; " +
+			"set CLOUDFLARE_ACCOUNT_ID in the environment, or base_url in the configuration; set CLOUDFLARE_GATEWAY_ID in the environment, or base_url in the configuration",
 	} {
 		if p, _ := c.Provider(id); p.Configured || p.Missing != want {
 			t.Errorf("%s: %q", id, p.Missing)

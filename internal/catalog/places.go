@@ -29,7 +29,7 @@ func (e *entry) places(p *Provider, env config.Env) (missing []string) {
 		var unset []string
 		p.BaseURL, unset = config.Expand(builtin.BaseURL, env)
 		for _, name := range unset {
-			missing = append(missing, "set "+name+" in the environment, or base_url")
+			missing = append(missing, "set "+name+" in the environment, or base_url in the configuration")
 		}
 		if len(unset) > 0 {
 			p.BaseURL = ""
@@ -90,7 +90,7 @@ func (p *Provider) bedrock() (missing []string) {
 	if p.Region == "" {
 		// A base URL of one's own needs no region to be reached, but the
 		// signature does.
-		return []string{"set AWS_REGION in the environment, or region"}
+		return []string{"set AWS_REGION in the environment, or region in the configuration"}
 	}
 	if p.BaseURL == "" {
 		domain := ".amazonaws.com"
@@ -111,7 +111,7 @@ func (p *Provider) vertex(publisher string) (missing []string) {
 	}
 	if p.Project == "" {
 		p.BaseURL = ""
-		return []string{"set GOOGLE_CLOUD_PROJECT in the environment, or project"}
+		return []string{"set GOOGLE_CLOUD_PROJECT in the environment, or project in the configuration"}
 	}
 	host := p.BaseURL
 	if host == "" {
@@ -153,7 +153,7 @@ func (p *Provider) azure(env config.Env) (missing []string) {
 	u, err := url.Parse(p.BaseURL)
 	if p.BaseURL == "" || err != nil || u.Host == "" {
 		p.BaseURL = ""
-		return []string{"set AZURE_OPENAI_BASE_URL or AZURE_OPENAI_RESOURCE_NAME in the environment, or base_url"}
+		return []string{"set AZURE_OPENAI_BASE_URL or AZURE_OPENAI_RESOURCE_NAME in the environment, or base_url in the configuration"}
 	}
 	u.RawQuery, u.Fragment = "", ""
 	u.Path = strings.TrimRight(u.Path, "/")

@@ -33,9 +33,18 @@ type UnknownModelError struct {
 
 func (e *UnknownModelError) Error() string {
 	if e.Provider == "" {
-		return fmt.Sprintf("catalog: %q is no model; models are named provider/model-id%s", clip(e.Name), near.Question(e.Suggestions))
+		return fmt.Sprintf("catalog: %q is no model; models are named provider/model-id%s", clip(e.Name), elsewhere(e.Suggestions))
 	}
-	return fmt.Sprintf("catalog: provider %q has no model %q%s", clip(e.Provider), clip(e.Name), near.Question(e.Suggestions))
+	return fmt.Sprintf("catalog: provider %q has no model %q%s", clip(e.Provider), clip(e.Name), elsewhere(e.Suggestions))
+}
+
+// elsewhere asks whether one of the names was meant, and says where all of them are.
+func elsewhere(names []string) string {
+	const all = " ListModels and llmd models show all names"
+	if len(names) == 0 {
+		return ";" + all
+	}
+	return near.Question(names) + all
 }
 
 // clip keeps a name from the outside short in a message.

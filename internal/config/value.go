@@ -193,14 +193,19 @@ func (v value) url(target *string) {
 	*target = strings.TrimRight(s, "/")
 }
 
+func hasScheme(s string) bool {
+	scheme, _, ok := strings.Cut(s, "://")
+	return ok && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
+}
+
 // checkURL says what is wrong with a base URL. The URL itself is not in the
 // message: it may hold a password.
 func checkURL(s string) error {
 	u, err := url.Parse(s)
 	switch {
-	case err != nil:
+	case err != nil && hasScheme(s):
 		return errors.New("is not a URL")
-	case u.Scheme != "http" && u.Scheme != "https":
+	case err != nil, u.Scheme != "http" && u.Scheme != "https": // 127.0.0.1:8000 is no URL at all
 		return errors.New("must begin with http:// or https://")
 	case u.Hostname() == "":
 		return errors.New("has no host")
