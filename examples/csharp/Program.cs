@@ -1,10 +1,12 @@
 // Talks to llmd from C#: a program to copy from. See README.md.
 using System.Globalization;
+using System.Net;
 using System.Net.Sockets;
 using System.Security.Cryptography.X509Certificates;
 using System.Text;
 using Google.Protobuf;
 using Grpc.Core;
+using Grpc.Core.Interceptors;
 using Grpc.Net.Client;
 using Llmd.Example;
 using Llmd.V1;
@@ -21,6 +23,7 @@ const string usage = """
 
       --addr ADDRESS    host:port or unix:/path; default 127.0.0.1:50051
       --ca FILE         PEM file of the authority to trust: use TLS
+      --token-file FILE file with a bearer token for llmd
       --deadline S      seconds that an answer may take
       --image FILE      PNG file to show the model
       --save FILE       file for the conversation, a llmd.v1.Context
@@ -45,7 +48,22 @@ TimeSpan? deadline = flags.TryGetValue("--deadline", out var seconds)
     ? TimeSpan.FromSeconds(double.Parse(seconds, CultureInfo.InvariantCulture))
     : null;
 using var channel = Connect(flags["--addr"], flags.GetValueOrDefault("--ca"));
-var chat = new Chat(new InferenceService.InferenceServiceClient(channel), deadline);
+var calls = channel.CreateCallInvoker();
+if (flags.TryGetValue("--token-file", out var tokenFile))
+{
+    if (!flags.ContainsKey("--ca") && !Local(flags["--addr"]))
+    {
+        Console.Error.WriteLine("error: --token-file would send the token in the clear to another machine: use --ca as well");
+        return 2;
+    }
+    var authorization = "Bearer " + File.ReadAllText(tokenFile).Trim();
+    calls = calls.Intercept(headers =>
+    {
+        headers.Add("authorization", authorization);
+        return headers;
+    });
+}
+var chat = new Chat(new InferenceService.InferenceServiceClient(calls), deadline);
 try
 {
     if (command == "vectors")
@@ -90,6 +108,13 @@ catch (IncompleteStreamException e)
 finally
 {
     if (flags.TryGetValue("--save", out var file)) File.WriteAllBytes(file, chat.Context.ToByteArray());
+}
+
+// What stays on this machine: there a token may go without TLS.
+static bool Local(string address)
+{
+    var host = address[..Math.Max(address.LastIndexOf(':'), 0)];
+    return address.StartsWith("unix:") || host == "localhost" || (IPAddress.TryParse(host, out var ip) && IPAddress.IsLoopback(ip));
 }
 
 // Opens host:port or unix:/path, with TLS if ca is set.

@@ -4,9 +4,13 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net"
+	"net/netip"
 	"os"
 	"os/signal"
+	"strings"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/code"
@@ -21,8 +25,9 @@ import (
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
-// dial opens a connection: to host:port or unix:/path, with TLS if ca is set.
-func dial(address, ca string) (*grpc.ClientConn, error) {
+// dial opens a connection: to host:port or unix:/path, with TLS if ca is set. The
+// token goes with each call, but never in the clear to another machine.
+func dial(address, ca, tokenFile string) (*grpc.ClientConn, error) {
 	secure := insecure.NewCredentials()
 	if ca != "" {
 		var err error
@@ -30,8 +35,40 @@ func dial(address, ca string) (*grpc.ClientConn, error) {
 			return nil, err
 		}
 	}
-	return grpc.NewClient(address, grpc.WithTransportCredentials(secure))
+	options := []grpc.DialOption{grpc.WithTransportCredentials(secure)}
+	if tokenFile != "" {
+		if ca == "" && !local(address) {
+			return nil, errors.New("--token-file would send the token in the clear to another machine: use --ca as well")
+		}
+		token, err := os.ReadFile(tokenFile)
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, grpc.WithPerRPCCredentials(bearer(strings.TrimSpace(string(token)))))
+	}
+	return grpc.NewClient(address, options...)
 }
+
+// local says whether an address is on this machine.
+func local(address string) bool {
+	if strings.HasPrefix(address, "unix:") {
+		return true
+	}
+	host, _, _ := net.SplitHostPort(address)
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+// bearer is a token that goes with each call.
+type bearer string
+
+// GetRequestMetadata implements credentials.PerRPCCredentials.
+func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	return map[string]string{"authorization": "Bearer " + string(b)}, nil
+}
+
+// RequireTransportSecurity implements credentials.PerRPCCredentials: dial has looked.
+func (bearer) RequireTransportSecurity() bool { return false }
 
 // chat is one conversation.
 type chat struct {

@@ -35,13 +35,14 @@ A PROMPT of - is read from the standard input.
 func main() {
 	address := flag.String("addr", "127.0.0.1:50051", "host:port or unix:/path")
 	ca := flag.String("ca", "", "PEM `file` of the authority to trust: use TLS")
+	tokenFile := flag.String("token-file", "", "`file` with a bearer token for llmd")
 	image := flag.String("image", "", "PNG `file` to show the model")
 	save := flag.String("save", "", "`file` for the conversation, a llmd.v1.Context")
 	deadline := flag.Float64("deadline", 0, "`seconds` that an answer may take")
 	flag.Usage = func() { fmt.Fprint(os.Stderr, usage); flag.PrintDefaults() }
 	flag.Parse()
 
-	conn, err := dial(*address, *ca)
+	conn, err := dial(*address, *ca, *tokenFile)
 	if err != nil {
 		fail(err)
 	}

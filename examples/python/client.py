@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import base64
 import json
+import re
 import signal
 import sys
 import uuid
@@ -33,11 +34,21 @@ def connect(address: str, ca: str | None) -> grpc.aio.Channel:
         return grpc.aio.secure_channel(address, grpc.ssl_channel_credentials(f.read()))
 
 
+def bearer(token_file: str | None, address: str, secure: bool) -> tuple[tuple[str, str], ...]:
+    """The metadata that goes with each call: the token of a file, but never in the clear to another machine."""
+    if token_file is None:
+        return ()
+    if not secure and not re.fullmatch(r"unix:.*|(localhost|127(\.\d{1,3}){3}|\[::1\]):\d+", address):
+        sys.exit("error: --token-file would send the token in the clear to another machine: use --ca as well")
+    with open(token_file, encoding="ascii") as f:
+        return (("authorization", "Bearer " + f.read().strip()),)
+
+
 class Chat:
     """One conversation."""
 
-    def __init__(self, stub: llmd_grpc.InferenceServiceStub, deadline: float | None):
-        self.stub, self.deadline = stub, deadline
+    def __init__(self, stub: llmd_grpc.InferenceServiceStub, deadline: float | None, metadata: tuple = ()):
+        self.stub, self.deadline, self.metadata = stub, deadline, metadata
         self.context = content.Context()
         self.aborted = False  # the person pressed Ctrl-C
 
@@ -57,7 +68,7 @@ class Chat:
     async def answer(self, model: str) -> content.AssistantMessage:
         """Streams an answer to the terminal and appends it to the conversation, whole or not."""
         request = self.request(model)
-        call = self.stub.Stream(request, timeout=self.deadline)
+        call = self.stub.Stream(request, timeout=self.deadline, metadata=self.metadata)
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, lambda: asyncio.ensure_future(self.abort(request.request_id)))
         fold = Accumulator()
@@ -80,7 +91,9 @@ class Chat:
     async def abort(self, request_id: str):
         """Ends the answer while its stream stays open: it gets an aborted event with what there was."""
         try:
-            await self.stub.Abort(llmd.AbortRequest(request_id=request_id, reason="Ctrl-C"))
+            await self.stub.Abort(
+                llmd.AbortRequest(request_id=request_id, reason="Ctrl-C"), metadata=self.metadata
+            )
         except grpc.aio.AioRpcError as error:
             print("abort:", describe(error), file=sys.stderr)
 
@@ -94,7 +107,7 @@ class Chat:
 
     async def cancelled(self, model: str):
         """The other way to stop: the call is cancelled, which shows nothing more, and llmd keeps what there was."""
-        call = self.stub.Stream(self.request(model))
+        call = self.stub.Stream(self.request(model), metadata=self.metadata)
         response_id = ""
         try:
             async for event in call:
@@ -105,7 +118,8 @@ class Chat:
         except asyncio.CancelledError:
             pass
         found = await self.stub.GetResponse(
-            llmd.GetResponseRequest(response_id=response_id, wait_duration=Duration(seconds=5))
+            llmd.GetResponseRequest(response_id=response_id, wait_duration=Duration(seconds=5)),
+            metadata=self.metadata,
         )
         self.context.messages.add(assistant=found.message)
         print("cancelled:", content.StopReason.Name(found.message.stop_reason))
@@ -116,7 +130,7 @@ class Chat:
         request = self.request(model)
         request.options.CopyFrom(llmd.StreamOptions(detached=Duration(seconds=60)))
         fold, last = Accumulator(), 0
-        call = self.stub.Stream(request)
+        call = self.stub.Stream(request, metadata=self.metadata)
         async for event in call:
             fold.add(event)
             show(event, fold)
@@ -124,7 +138,8 @@ class Chat:
             if event.HasField("text_delta"):
                 call.cancel()  # as a network may
                 break
-        async for event in self.stub.Attach(llmd.AttachRequest(request_id=request.request_id, last_sequence_number=last)):
+        attach = llmd.AttachRequest(request_id=request.request_id, last_sequence_number=last)
+        async for event in self.stub.Attach(attach, metadata=self.metadata):
             fold.add(event)
             show(event, fold)
         print()
@@ -137,7 +152,7 @@ class Chat:
         for name in names:
             fold = Accumulator()
             try:
-                async for event in self.stub.Stream(self.request("vectors/" + name)):
+                async for event in self.stub.Stream(self.request("vectors/" + name), metadata=self.metadata):
                     fold.add(event)
             except grpc.aio.AioRpcError:
                 pass  # the status of a stream that ended with an error event
@@ -190,8 +205,9 @@ def describe(error: grpc.aio.AioRpcError) -> str:
 
 
 async def run(args: argparse.Namespace) -> int:
+    metadata = bearer(args.token_file, args.addr, args.ca is not None)
     async with connect(args.addr, args.ca) as channel:
-        chat = Chat(llmd_grpc.InferenceServiceStub(channel), args.deadline)
+        chat = Chat(llmd_grpc.InferenceServiceStub(channel), args.deadline, metadata)
         try:
             if args.command == "vectors":
                 await chat.vectors(args.name)
@@ -223,6 +239,7 @@ def main():
     parser = argparse.ArgumentParser(description="Talks to llmd.")
     parser.add_argument("--addr", default="127.0.0.1:50051", help="host:port or unix:/path")
     parser.add_argument("--ca", help="PEM file of the authority to trust: use TLS")
+    parser.add_argument("--token-file", help="file with a bearer token for llmd")
     parser.add_argument("--image", help="PNG file to show the model")
     parser.add_argument("--save", help="file for the conversation, a llmd.v1.Context")
     parser.add_argument("--deadline", type=float, help="seconds that an answer may take")

@@ -41,6 +41,7 @@ func scenarios() []scenario {
 		{"final message over 4 MiB, default limits", bigMessage},
 		{"Unix socket", unixSocket},
 		{"TLS", tlsSocket},
+		{"token over TLS, never in the clear", token},
 		{"golden vectors", goldenVectors},
 	}
 }
@@ -271,6 +272,27 @@ func tlsSocket(t *testing.T, c *client) {
 	r := c.runAt(t, c.server.tls, "--ca", c.server.ca, "ask", "faux/echo", "Hello, TLS.")
 	if r.out != "Hello, TLS.\n" || r.code != 0 {
 		t.Errorf("exit code %d, output %q\n%s", r.code, r.out, r.err)
+	}
+}
+
+// token: an llmd that knows its callers lets the client in with its token alone, and
+// the client keeps the token from a network that could read it.
+func token(t *testing.T, c *client) {
+	with := []string{"--ca", c.server.guardedCA, "--token-file", c.server.token}
+	r := c.runAt(t, c.server.guarded, append(with, "ask", "faux/echo", "Hello, friend.")...)
+	if r.out != "Hello, friend.\n" || r.code != 0 {
+		t.Errorf("exit code %d, output %q\n%s", r.code, r.out, r.err)
+	}
+	r = c.runAt(t, c.server.guarded, append(with, "resume", "faux/echo", `faux: {"text": "one two three four", "delay_ms": 100}`)...)
+	if r.out != "one two three four\n" || r.code != 0 {
+		t.Errorf("taken up again: exit code %d, output %q\n%s", r.code, r.out, r.err)
+	}
+	r = c.runAt(t, c.server.guarded, "--ca", c.server.guardedCA, "ask", "faux/echo", "Hello, stranger.")
+	want(t, "exit code without a token", r.code, 1)
+	failure(t, r, "UNAUTHENTICATED", "UNAUTHENTICATED", "")
+	r = c.exec(t, "--addr", "llm.example.test:1", "--token-file", c.server.token, "ask", "faux/echo", "Hello?")
+	if r.code == 0 || !strings.Contains(r.err, "in the clear") || strings.Contains(r.err, secret) {
+		t.Errorf("to another machine without TLS: exit code %d\n%s", r.code, r.err)
 	}
 }
 

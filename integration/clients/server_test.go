@@ -5,10 +5,12 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"fmt"
 	"io"
 	"math/big"
 	"net"
@@ -34,6 +36,9 @@ type server struct {
 	unix    string // and its Unix socket, as unix:/path
 	tls     string // the same behind TLS, host:port
 	ca      string // the file of the authority that vouches for it
+	// guarded is another llmd behind TLS, which wants the token in a file.
+	guarded, guardedCA, token string
+
 	vectors string // of the server that plays the vectors
 	all     []vectors.Vector
 }
@@ -55,8 +60,27 @@ func serve(t *testing.T) *server {
 	s := &server{unix: "unix:" + socket, ca: filepath.Join(dir, "ca.pem")}
 	s.address = start(t, exec.CommandContext(t.Context(), program, "serve", "--config", config))
 	s.tls = terminate(t, s.ca, s.address)
+	s.guard(t, program)
 	s.vectors = s.play(t)
 	return s
+}
+
+// secret is the token of the caller that the guarded llmd knows.
+const secret = "a-token-for-the-tests-of-clients"
+
+// guard runs an llmd that knows one caller, with TLS before it.
+func (s *server) guard(t *testing.T, program string) {
+	t.Helper()
+	dir := t.TempDir()
+	config := filepath.Join(dir, "llmd.yaml")
+	s.guardedCA, s.token = filepath.Join(dir, "ca.pem"), filepath.Join(dir, "token")
+	text := fmt.Sprintf("server:\n  listen: tcp://127.0.0.1:0\n  drain_timeout: 2s\n  auth: {tokens: [{name: app, sha256: %x}]}\n", sha256.Sum256([]byte(secret)))
+	for path, text := range map[string]string{config: text, s.token: secret + "\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.guarded = terminate(t, s.guardedCA, start(t, exec.CommandContext(t.Context(), program, "serve", "--config", config)))
 }
 
 // start starts llmd and waits for the address that it listens on.

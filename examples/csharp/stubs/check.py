@@ -13,11 +13,12 @@ from tree_sitter import Language, Parser
 
 # What the program uses of .NET, of Grpc.Net.Client and of its companions.
 LIBRARY = """
-AddRange AddressFamily Cancel CancelKeyPress Cancelled CertificateChainPolicy Clear Client ConnectAsync
-ConnectCallback Console ConsoleCancelEventHandler CopyFrom Count Cryptography CultureInfo CustomRootTrust
+AddRange AddressFamily CallInvoker Cancel CancelKeyPress Cancelled CertificateChainPolicy Clear Client ConnectAsync
+ConnectCallback Console ConsoleCancelEventHandler ContainsKey CopyFrom Count CreateCallInvoker Cryptography CultureInfo CustomRootTrust
 CustomTrustStore Dequeue Dictionary Dispose DisposeHttpClient Encoding ErrorInfo Exception File ForAddress FromMinutes
 FormattableString FromSeconds FromTimeSpan GetBytes GetDetail GetRpcStatus GetString GetValueOrDefault Globalization
-GrpcChannel GrpcChannelOptions Guid HttpHandler IEnumerable ImportFromPemFile In Invariant InvariantCulture Json
+GrpcChannel GrpcChannelOptions Guid HttpHandler IEnumerable IPAddress ImportFromPemFile In Intercept
+Interceptors Invariant InvariantCulture IsLoopback Json LastIndexOf Math Max ReadAllText Trim TryParse
 JsonDocument List Net NewGuid NoCheck OutputEncoding Parse Peek ProtocolType Queue ReadAllAsync ReadAllBytes ReadToEnd
 ResponseStream RetryInfo RevocationMode RootElement Rpc RpcException Security Select SocketType Sockets SslOptions
 StartsWith Status StatusCode StringBuilder Task TimeSpan ToArray ToBase64String ToList ToTimeSpan Token TotalSeconds

@@ -5,7 +5,7 @@ import { connect as connectSocket } from "node:net";
 import { parseArgs } from "node:util";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { durationMs } from "@bufbuild/protobuf/wkt";
-import { Code, ConnectError, createClient, type Client } from "@connectrpc/connect";
+import { Code, ConnectError, createClient, type Client, type Interceptor } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import { ErrorInfoSchema, RetryInfoSchema } from "../gen/google/rpc/error_details_pb.js";
 import {
@@ -39,6 +39,7 @@ const usage = `usage: client [flags] COMMAND
 
   --addr ADDRESS    host:port or unix:/path; default 127.0.0.1:50051
   --ca FILE         PEM file of the authority to trust: use TLS
+  --token-file FILE file with a bearer token for llmd
   --deadline S      seconds that an answer may take
   --image FILE      PNG file to show the model
   --save FILE       file for the conversation, a llmd.v1.Context
@@ -51,15 +52,34 @@ const weatherTool = create(ToolSchema, {
   parametersJsonSchema: '{"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}',
 });
 
+/** What stays on this machine: there a token may go without TLS. */
+const local = /^(unix:.*|(localhost|127(\.\d{1,3}){3}|\[::1\]):\d+)$/;
+
+/** Sends the token of a file with each call. */
+function bearer(tokenFile: string): Interceptor {
+  const authorization = `Bearer ${readFileSync(tokenFile, "utf8").trim()}`;
+  return (next) => (request) => {
+    request.header.set("authorization", authorization);
+    return next(request);
+  };
+}
+
 /** Opens host:port or unix:/path, with TLS if ca is set. */
-function connect(address: string, ca?: string) {
+function connect(address: string, ca?: string, tokenFile?: string) {
+  if (tokenFile && !ca && !local.test(address)) {
+    throw new Error("--token-file would send the token in the clear to another machine: use --ca as well");
+  }
   const path = address.startsWith("unix:") ? address.slice("unix:".length) : undefined;
   const baseUrl = path ? "http://localhost" : `${ca ? "https" : "http"}://${address}`;
   const connection = new Http2SessionManager(baseUrl, undefined, {
     ...(path && { createConnection: () => connectSocket(path) }),
     ...(ca && { ca: readFileSync(ca) }),
   });
-  const transport = createGrpcTransport({ baseUrl, sessionManager: connection });
+  const transport = createGrpcTransport({
+    baseUrl,
+    sessionManager: connection,
+    interceptors: tokenFile ? [bearer(tokenFile)] : [],
+  });
   return { client: createClient(InferenceService, transport), close: () => connection.abort() };
 }
 
@@ -251,7 +271,14 @@ function describe(error: unknown): string {
 async function main(): Promise<number> {
   const text = { type: "string" } as const;
   const { values, positionals } = parseArgs({
-    options: { addr: { ...text, default: "127.0.0.1:50051" }, ca: text, deadline: text, image: text, save: text },
+    options: {
+      addr: { ...text, default: "127.0.0.1:50051" },
+      ca: text,
+      "token-file": text,
+      deadline: text,
+      image: text,
+      save: text,
+    },
     allowPositionals: true,
   });
   const [command = "", ...args] = positionals;
@@ -260,7 +287,7 @@ async function main(): Promise<number> {
     console.error(usage);
     return 2;
   }
-  const { client, close } = connect(values.addr, values.ca);
+  const { client, close } = connect(values.addr, values.ca, values["token-file"]);
   const chat = new Chat(client, values.deadline ? Number(values.deadline) : undefined);
   const [model = "", other = ""] = args;
   try {

@@ -8,10 +8,12 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use prost::Message as _;
 use serde_json::Value;
+use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Channel;
 use tonic::{Code, Request, Status};
 use tonic_types::StatusExt;
 
+use crate::Bearer;
 use crate::accumulator::Accumulator;
 use crate::llmd::inference_service_client::InferenceServiceClient;
 use crate::llmd::stream_response::Event;
@@ -25,7 +27,7 @@ use crate::llmd::{
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 pub struct Chat {
-    pub client: InferenceServiceClient<Channel>,
+    pub client: InferenceServiceClient<InterceptedService<Channel, Bearer>>,
     pub deadline: Option<Duration>,
     pub context: Context,
     /// The person pressed Ctrl-C.

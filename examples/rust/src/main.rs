@@ -10,12 +10,15 @@ mod llmd {
 
 use std::collections::HashMap;
 use std::io::Read;
+use std::net::IpAddr;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use prost::Message as _;
-use tonic::Status;
+use tonic::metadata::{Ascii, MetadataValue};
+use tonic::service::Interceptor;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint};
+use tonic::{Request, Status};
 
 use chat::{Chat, Result, describe};
 use llmd::inference_service_client::InferenceServiceClient;
@@ -32,6 +35,7 @@ usage: client [flags] COMMAND
 
   --addr ADDRESS    host:port or unix:/path; default 127.0.0.1:50051
   --ca FILE         PEM file of the authority to trust: use TLS
+  --token-file FILE file with a bearer token for llmd
   --deadline S      seconds that an answer may take
   --image FILE      PNG file to show the model
   --save FILE       file for the conversation, a llmd.v1.Context
@@ -51,6 +55,32 @@ fn connect(address: &str, ca: Option<&String>) -> Result<Channel> {
     // of 2 MiB, h2 takes a pile of them for an attack and closes the connection
     // (too_many_data_frames); with this one llmd waits, and merges what waits.
     Ok(endpoint.initial_stream_window_size(64 * 1024).connect_lazy())
+}
+
+/// Sends a token with each call, if there is one.
+#[derive(Clone)]
+pub struct Bearer(Option<MetadataValue<Ascii>>);
+
+impl Bearer {
+    /// Reads the token of a file. It goes without TLS only to this machine.
+    fn read(file: Option<&String>, address: &str, secure: bool) -> Result<Self> {
+        let Some(file) = file else { return Ok(Self(None)) };
+        let host = address.rsplit_once(':').map_or(address, |(host, _)| host).trim_matches(['[', ']']);
+        let local = address.starts_with("unix:") || host == "localhost" || host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback());
+        if !secure && !local {
+            return Err("--token-file would send the token in the clear to another machine: use --ca as well".into());
+        }
+        Ok(Self(Some(format!("Bearer {}", std::fs::read_to_string(file)?.trim()).parse()?)))
+    }
+}
+
+impl Interceptor for Bearer {
+    fn call(&mut self, mut request: Request<()>) -> std::result::Result<Request<()>, Status> {
+        if let Some(token) = &self.0 {
+            request.metadata_mut().insert("authorization", token.clone());
+        }
+        Ok(request)
+    }
 }
 
 async fn run(chat: &mut Chat, command: &str, args: &[String], image: Option<&String>) -> Result<()> {
@@ -97,7 +127,8 @@ async fn main() -> Result<ExitCode> {
     let address = flags.get("--addr").map_or("127.0.0.1:50051", String::as_str);
     let channel = connect(address, flags.get("--ca"))?;
     let deadline = flags.get("--deadline").map(|s| s.parse()).transpose()?.map(Duration::from_secs_f64);
-    let client = InferenceServiceClient::new(channel);
+    let bearer = Bearer::read(flags.get("--token-file"), address, flags.contains_key("--ca"))?;
+    let client = InferenceServiceClient::with_interceptor(channel, bearer);
     let mut chat = Chat { client, deadline, context: llmd::Context::default(), aborted: false };
     let result = run(&mut chat, &command, &args, flags.get("--image")).await;
     if let Some(file) = flags.get("--save") {

@@ -4,15 +4,18 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.protobuf.Duration;
 import dev.llmd.v1.InferenceServiceGrpc;
+import io.grpc.ClientInterceptor;
 import io.grpc.Grpc;
 import io.grpc.InsecureChannelCredentials;
 import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
 import io.grpc.StatusRuntimeException;
 import io.grpc.TlsChannelCredentials;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
 import io.grpc.netty.shaded.io.netty.channel.epoll.EpollDomainSocketChannel;
 import io.grpc.netty.shaded.io.netty.channel.epoll.EpollEventLoopGroup;
 import io.grpc.netty.shaded.io.netty.channel.unix.DomainSocketAddress;
+import io.grpc.stub.MetadataUtils;
 import java.io.File;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
@@ -24,6 +27,7 @@ import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.regex.Pattern;
 
 /** Talks to llmd from Java: a program to copy from. See README.md. */
 public final class Client {
@@ -39,6 +43,7 @@ public final class Client {
 
         --addr ADDRESS    host:port or unix:/path; default 127.0.0.1:50051
         --ca FILE         PEM file of the authority to trust: use TLS
+        --token-file FILE file with a bearer token for llmd
         --deadline S      seconds that an answer may take
         --image FILE      PNG file to show the model
         --save FILE       file for the conversation, a llmd.v1.Context
@@ -48,6 +53,10 @@ public final class Client {
 
   private static final Map<String, Integer> ARGUMENTS =
       Map.of("ask", 2, "tools", 2, "handoff", 3, "cancel", 2, "resume", 2, "vectors", -1);
+
+  /** What stays on this machine: there a token may go without TLS. */
+  private static final Pattern LOCAL =
+      Pattern.compile("unix:.*|(localhost|127(\\.\\d{1,3}){3}|\\[::1\\]):\\d+");
 
   private Client() {}
 
@@ -65,8 +74,16 @@ public final class Client {
       System.err.print(USAGE);
       System.exit(2);
     }
+    if (flags.containsKey("token-file") && !flags.containsKey("ca") && !LOCAL.matcher(flags.get("addr")).matches()) {
+      System.err.println("error: --token-file would send the token in the clear to another machine: use --ca as well");
+      System.exit(2);
+    }
     ManagedChannel channel = connect(flags.get("addr"), flags.get("ca"));
-    Chat chat = new Chat(InferenceServiceGrpc.newBlockingStub(channel), flags.get("deadline"));
+    InferenceServiceGrpc.InferenceServiceBlockingStub stub = InferenceServiceGrpc.newBlockingStub(channel);
+    if (flags.containsKey("token-file")) {
+      stub = stub.withInterceptors(bearer(flags.get("token-file")));
+    }
+    Chat chat = new Chat(stub, flags.get("deadline"));
     int code = run(chat, command, rest.toArray(String[]::new), flags.get("image"));
     if (flags.containsKey("save")) {
       Files.write(Path.of(flags.get("save")), chat.context.build().toByteArray());
@@ -115,6 +132,15 @@ public final class Client {
         ? InsecureChannelCredentials.create()
         : TlsChannelCredentials.newBuilder().trustManager(new File(ca)).build();
     return Grpc.newChannelBuilder(address, secure).build();
+  }
+
+  /** Sends the token of a file with each call. */
+  private static ClientInterceptor bearer(String file) throws IOException {
+    Metadata headers = new Metadata();
+    headers.put(
+        Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER),
+        "Bearer " + Files.readString(Path.of(file)).strip());
+    return MetadataUtils.newAttachHeadersInterceptor(headers);
   }
 
   /** Seconds as protobuf has them. */
