@@ -149,6 +149,30 @@ func TestVariables(t *testing.T) {
 	}
 }
 
+// TestUnderstood: only what is in force must be understood.
+func TestUnderstood(t *testing.T) {
+	const endpoint, traces, all, own = "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_TRACES_EXPORTER", "OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"
+	for _, c := range []struct {
+		env  []string
+		want string // the variable that is named
+	}{
+		{[]string{traces, "foo"}, traces},
+		{[]string{traces, "otlp", all, "http/json"}, all},
+		{[]string{endpoint, "http://h:1", all, "http/json"}, all},
+		{[]string{traces, "otlp", own, "json"}, own},
+		{[]string{traces, "otlp", all, "http/json", own, "grpc"}, ""},
+		{[]string{traces, "console", all, "http/json"}, ""},
+		{[]string{traces, "none", all, "http/json"}, ""},
+		{[]string{all, "http/json"}, ""},
+	} {
+		err := understood(environment(c.env...))
+		var fault *VariableError
+		if c.want == "" && err != nil || c.want != "" && (!errors.As(err, &fault) || fault.Name != c.want) {
+			t.Errorf("%v: %v", c.env, err)
+		}
+	}
+}
+
 // TestFewLabels: what callers and providers can make up does not fill the metrics.
 func TestFewLabels(t *testing.T) {
 	made, page := pageOf(t, ConventionsV01)

@@ -28,21 +28,38 @@ func Check(env func(string) (string, bool)) error {
 // understood names the variable whose value autoexport would refuse without saying
 // which one it is of.
 func understood(env func(string) (string, bool)) error {
-	protocols := []string{"grpc", "http/protobuf"}
-	for _, v := range []struct {
-		name   string
-		values []string
+	check := func(name string, values ...string) error {
+		if value, _ := env(name); value != "" && !slices.Contains(values, value) {
+			return &VariableError{name, "must be one of: " + strings.Join(values, ", ")}
+		}
+		return nil
+	}
+	traces, metrics, logs := wanted(env)
+	for _, signal := range []struct {
+		name      string
+		wanted    bool
+		exporters []string
 	}{
-		{"OTEL_TRACES_EXPORTER", []string{"otlp", "console", "none"}},
-		{"OTEL_METRICS_EXPORTER", []string{"otlp", "console", "prometheus", "none"}},
-		{"OTEL_LOGS_EXPORTER", []string{"otlp", "console", "none"}},
-		{"OTEL_EXPORTER_OTLP_PROTOCOL", protocols},
-		{"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", protocols},
-		{"OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", protocols},
-		{"OTEL_EXPORTER_OTLP_LOGS_PROTOCOL", protocols},
+		{"TRACES", traces, []string{"otlp", "console", "none"}},
+		{"METRICS", metrics, []string{"otlp", "console", "prometheus", "none"}},
+		{"LOGS", logs, []string{"otlp", "console", "none"}},
 	} {
-		if value, _ := env(v.name); value != "" && !slices.Contains(v.values, value) {
-			return &VariableError{v.name, "must be one of: " + strings.Join(v.values, ", ")}
+		if !signal.wanted {
+			continue
+		}
+		exporter := "OTEL_" + signal.name + "_EXPORTER"
+		if err := check(exporter, signal.exporters...); err != nil {
+			return err
+		}
+		if value, _ := env(exporter); value != "" && value != "otlp" {
+			continue // it has no protocol
+		}
+		protocol := "OTEL_EXPORTER_OTLP_" + signal.name + "_PROTOCOL"
+		if value, _ := env(protocol); value == "" {
+			protocol = "OTEL_EXPORTER_OTLP_PROTOCOL"
+		}
+		if err := check(protocol, "grpc", "http/protobuf"); err != nil {
+			return err
 		}
 	}
 	return nil
