@@ -67,6 +67,34 @@ func TestPrefill(t *testing.T) {
 	}
 }
 
+// TestLate: content behind the terminal marker is told once, and left out; the usage there
+// is read.
+func TestLate(t *testing.T) {
+	const usage = "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":1}}\n\n"
+	late := func(delta string) string { return `data: {"choices":[{"index":0,"delta":` + delta + "}]}\n\n" }
+	for name, c := range map[string]struct {
+		behind string
+		told   int
+	}{
+		"nothing":   {"", 0},
+		"empty":     {late(`{"content":""}`), 0},
+		"text":      {late(`{"content":"x"}`) + late(`{"content":"y"}`), 1},
+		"a call":    {late(`{"tool_calls":[{"id":"c","index":0,"function":{"name":"t","arguments":"{}"}}]}`), 1},
+		"a thought": {late(`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"h"}]}]}`), 1},
+	} {
+		wire := `data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}]}` + "\n\n" + c.behind + usage
+		parts, err := adaptertest.Decode(mistral.New(), adaptertest.NewCall(model()), strings.NewReader(wire))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		f := adaptertest.Fold(parts)
+		if got := strings.Join(f.Diagnostics, " "); got != strings.Repeat("content_after_end", c.told) || len(f.Blocks) != 1 || f.Blocks[0].Text != "a" {
+			t.Errorf("%s: %q, %+v", name, got, f.Blocks)
+		}
+	}
+}
+
 // TestUsage: all spellings of the cached tokens, none of which may make the rest
 // negative.
 func TestUsage(t *testing.T) {

@@ -1,7 +1,6 @@
 package sharedtest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +21,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+	"github.com/llmd-dev/llmd/integration/harness"
 	"github.com/llmd-dev/llmd/integration/redistest"
 	"github.com/llmd-dev/llmd/service/responses"
 )
@@ -75,24 +75,7 @@ func TestMain(m *testing.M) {
 type replica struct {
 	llmdv1.InferenceServiceClient
 	cmd *exec.Cmd
-	log *logs
-}
-
-type logs struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *logs) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logs) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
+	log *harness.LogBuffer
 }
 
 // site is Redis and three processes that share it.
@@ -146,7 +129,7 @@ func run(t *testing.T, program, dir, redis string, lease time.Duration, n int) *
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := &replica{log: &logs{}}
+	r := &replica{log: &harness.LogBuffer{}}
 	r.cmd = exec.Command(program, "serve", "--config", config)
 	r.cmd.Stderr = r.log
 	if err := r.cmd.Start(); err != nil {

@@ -1,7 +1,6 @@
 package soak
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -9,7 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -19,6 +17,7 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+	"github.com/llmd-dev/llmd/integration/harness"
 )
 
 // binary builds llmd.
@@ -37,24 +36,7 @@ type process struct {
 	conn   *grpc.ClientConn
 	client llmdv1.InferenceServiceClient
 	config string
-	log    *logs
-}
-
-type logs struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *logs) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logs) count(word string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return bytes.Count(l.text.Bytes(), []byte(word))
+	log    *harness.LogBuffer
 }
 
 const configuration = `server:
@@ -74,7 +56,7 @@ func writeConfig(path, socket, provider string, n int) error {
 
 func start(ctx context.Context, program, dir, provider string, n int) (*process, error) {
 	socket := filepath.Join(dir, fmt.Sprintf("s%d", n))
-	p := &process{config: filepath.Join(dir, fmt.Sprintf("c%d.yaml", n)), log: &logs{}}
+	p := &process{config: filepath.Join(dir, fmt.Sprintf("c%d.yaml", n)), log: &harness.LogBuffer{}}
 	if err := writeConfig(p.config, socket, provider, 0); err != nil {
 		return nil, err
 	}
@@ -91,7 +73,7 @@ func start(ctx context.Context, program, dir, provider string, n int) (*process,
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	if _, err := healthv1.NewHealthClient(p.conn).Check(ctx, &healthv1.HealthCheckRequest{}, grpc.WaitForReady(true)); err != nil {
-		return nil, fmt.Errorf("%w\n%s", err, p.log.text.String())
+		return nil, fmt.Errorf("%w\n%s", err, p.log.String())
 	}
 	return p, nil
 }

@@ -118,10 +118,10 @@ func TestSoak(t *testing.T) {
 
 func (s *soak) finish(p *process) {
 	if err := p.end(); err != nil {
-		s.t.Errorf("llmd ended with %v\n%s", err, p.log.text.String())
+		s.t.Errorf("llmd ended with %v\n%s", err, p.log.String())
 	}
-	if n := p.log.count("panicked"); n > 0 {
-		s.t.Errorf("%d panics\n%s", n, p.log.text.String())
+	if n := strings.Count(p.log.String(), "panicked"); n > 0 {
+		s.t.Errorf("%d panics\n%s", n, p.log.String())
 	}
 }
 
