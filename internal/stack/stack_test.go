@@ -2,72 +2,104 @@ package stack
 
 import (
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 )
 
+// ways are the two of AsideThen.
+func ways() map[string]func(func() (rest func())) {
+	return map[string]func(func() (rest func())){"here": here, "away": away}
+}
+
+// alone is a call without a rest.
+func alone(f func()) func() (rest func()) { return func() (rest func()) { f(); return nil } }
+
+func faulty() { panic("fault") }
+
+// catch is deferred: the panic has come, and its place is known.
+func catch(t *testing.T, way string) {
+	t.Helper()
+	p, place := recover(), string(debug.Stack())
+	aside, ok := p.(*Panic)
+	if ok {
+		p, place = aside.Value, string(aside.Stack)
+	}
+	if p != "fault" || !strings.Contains(place, "stack.faulty") || ok != (way == "away") {
+		t.Errorf("%s: recovered %v, of\n%s", way, p, place)
+	}
+}
+
 func TestAside(t *testing.T) {
+	for name, way := range ways() {
+		done := false
+		way(alone(func() { done = true }))
+		if !done {
+			t.Errorf("%s: it did not wait", name)
+		}
+		func() {
+			defer catch(t, name)
+			way(alone(faulty))
+			t.Errorf("%s: the panic was lost", name)
+		}()
+		// It keeps its place, however many stacks lie between.
+		func() {
+			defer catch(t, name)
+			way(alone(func() { way(alone(faulty)) }))
+			t.Errorf("%s: the panic within was lost", name)
+		}()
+	}
 	done := false
 	Aside(func() { done = true })
 	if !done {
 		t.Error("Aside did not wait")
 	}
-	defer func() {
-		p, ok := recover().(*Panic)
-		if !ok || p.Value != "fault" || !strings.Contains(string(p.Stack), "stack.faulty") {
-			t.Errorf("recovered %v", p)
-		}
-	}()
-	Aside(faulty)
-	t.Error("the panic was lost")
 }
-
-// TestAsideWithin: a panic keeps its place, however many stacks lie between.
-func TestAsideWithin(t *testing.T) {
-	defer func() {
-		p, ok := recover().(*Panic)
-		if !ok || p.Value != "fault" || !strings.Contains(string(p.Stack), "stack.faulty") {
-			t.Errorf("recovered %v", p)
-		}
-	}()
-	Aside(func() { Aside(faulty) })
-	t.Error("the panic was lost")
-}
-
-func faulty() { panic("fault") }
 
 // TestAsideThen: the caller goes on before the rest, which is done all the same.
 func TestAsideThen(t *testing.T) {
-	on, rested := make(chan bool), make(chan bool)
-	first := false
-	AsideThen(func() (rest func()) {
-		first = true
-		return func() { <-on; close(rested) }
-	})
-	if !first {
-		t.Error("AsideThen did not wait")
-	}
-	close(on)
-	<-rested
-	defer func() {
-		if p, ok := recover().(*Panic); !ok || p.Value != "fault" {
-			t.Errorf("recovered %v", p)
+	for name, way := range ways() {
+		on, rested := make(chan bool), make(chan bool)
+		first := false
+		way(func() (rest func()) {
+			first = true
+			return func() { <-on; close(rested) }
+		})
+		if !first {
+			t.Errorf("%s: it did not wait", name)
 		}
-	}()
-	AsideThen(func() (rest func()) { faulty(); return nil })
-	t.Error("the panic was lost")
+		close(on)
+		<-rested
+	}
 }
 
 // TestAsideGoexit: a test that fails aside ends, as anywhere else.
 func TestAsideGoexit(t *testing.T) {
-	over := make(chan bool)
-	go func() {
-		defer close(over)
-		Aside(runtime.Goexit)
-		over <- true
-	}()
-	if <-over {
-		t.Error("Aside returned as if all had been done")
+	for name, way := range ways() {
+		over := make(chan bool)
+		go func() {
+			defer close(over)
+			way(alone(runtime.Goexit))
+			over <- true
+		}()
+		if <-over {
+			t.Errorf("%s: it returned as if all had been done", name)
+		}
+	}
+}
+
+// TestFew: there are, and then there are not.
+func TestFew(t *testing.T) {
+	if !Few() {
+		t.Fatalf("%d goroutines are many", runtime.NumGoroutine())
+	}
+	end := make(chan struct{})
+	defer close(end)
+	for range plenty {
+		go func() { <-end }()
+	}
+	if Few() {
+		t.Errorf("%d goroutines are few", runtime.NumGoroutine())
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/profile"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+	"github.com/llmd-dev/llmd/internal/stack"
 	"github.com/llmd-dev/llmd/internal/upstream"
 	"github.com/llmd-dev/llmd/service/responses"
 )
@@ -61,7 +62,10 @@ type Config struct {
 
 // Engine runs requests. It is safe for concurrent use.
 type Engine struct {
-	cfg Config
+	cfg   Config
+	began time.Time
+	// few says that goroutines are so few that none need leave to save memory.
+	few func() bool
 	// orphans are the running responses that nobody reads.
 	orphans atomic.Int64
 	// closing ends the views of responses that other processes make.
@@ -73,7 +77,7 @@ type Engine struct {
 func New(cfg Config) *Engine {
 	cfg.SlowAfter = cmp.Or(cfg.SlowAfter, defaultSlowAfter)
 	cfg.UsageWait = cmp.Or(cfg.UsageWait, defaultUsageWait)
-	e := &Engine{cfg: cfg}
+	e := &Engine{cfg: cfg, began: time.Now(), few: stack.Few}
 	e.closing, e.endAll = context.WithCancel(context.Background())
 	return e
 }

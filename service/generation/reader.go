@@ -47,7 +47,7 @@ type Reader struct {
 	key   responses.Key
 
 	sequence int32
-	// sending is when the send in progress began, in Unix nanoseconds; 0 = none.
+	// sending is when the send in progress began, in nanoseconds since Engine.began; 0 = none.
 	sending atomic.Int64
 }
 
@@ -197,7 +197,10 @@ func (rd *Reader) Deliver(ctx context.Context, send func(*llmdv1.StreamResponse)
 			defer cancel()
 		}
 	}
-	s := &sender{reader: rd, send: send, sent: make(chan error, 1), beat: rd.options.GetHeartbeatInterval().AsDuration()}
+	s := &sender{
+		reader: rd, send: send, sent: make(chan error, 1),
+		beat: rd.options.GetHeartbeatInterval().AsDuration(), stays: rd.run.engine.few(),
+	}
 	rd.queue.serve(s.start, s.beat > 0)
 	err = rd.follow(ctx, s.sent)
 	rd.queue.close(true)
@@ -270,7 +273,7 @@ func (rd *Reader) blocked() (next time.Duration, err error) {
 	if began == 0 {
 		return limit, nil
 	}
-	switch took := time.Since(time.Unix(0, began)); {
+	switch took := time.Since(rd.run.engine.began) - time.Duration(began); {
 	case took < limit:
 		return limit - took, nil
 	case ab != nil:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -95,9 +96,9 @@ func (e *Engine) panicked(v any) {
 	}
 }
 
-// open is the beginning of a response, up to its first frame. It goes deep, so that the
-// rest, which may last for an hour, gets a goroutine of its own, whose stack stays half
-// as large (see package stack).
+// open is the beginning of a response, up to its first frame. It goes deep, so that
+// where there are many the rest, which may last for an hour, gets a goroutine of its own,
+// whose stack stays half as large (see package stack).
 func (r *Run) open(ctx context.Context, cancel context.CancelFunc, p *Plan) {
 	var a *answer
 	err := r.guard(func() (err error) {
@@ -109,12 +110,18 @@ func (r *Run) open(ctx context.Context, cancel context.CancelFunc, p *Plan) {
 		}
 		return err
 	})
-	if err == nil {
+	switch {
+	case err != nil:
+		r.conclude(a, err)
+		cancel()
+	case r.engine.few():
+		// The first events wait for their sender, which would have to wait for this
+		// goroutine or for a thread to be woken, however much of the answer is here.
+		runtime.Gosched()
+		r.follow(ctx, cancel, a)
+	default:
 		go r.follow(ctx, cancel, a)
-		return
 	}
-	r.conclude(a, err)
-	cancel()
 }
 
 // follow reads the rest of the answer.
@@ -278,19 +285,15 @@ func (r *Run) take(parts []adapters.Part) bool {
 	return true
 }
 
+// The assembler is written by the goroutine that reads the answer and by no other, so
+// that the same one may look at it without the lock.
+
 // oversized: the answer is larger than any model's; a provider that never stops must
 // not take the process along.
-func (r *Run) oversized() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.asm.size > maxAnswerBytes
-}
+func (r *Run) oversized() bool { return r.asm.size > maxAnswerBytes }
 
-func (r *Run) marked() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.asm.stop != nil
-}
+// marked: the terminal marker has come.
+func (r *Run) marked() bool { return r.asm.stop != nil }
 
 // bodyEnded: no more frames. After the terminal marker that is the end; before it,
 // a fault.

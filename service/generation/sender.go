@@ -26,6 +26,9 @@ type sender struct {
 	send   func(*llmdv1.StreamResponse) error
 	// beat is the pause between heartbeats, which keep a sender; 0 = there are none.
 	beat time.Duration
+	// stays: it does not leave before the end. A timer for each stream costs more than
+	// the memory where there are few goroutines.
+	stays bool
 	// sent gets the end of the last sender, of which there is one.
 	sent chan error
 }
@@ -56,8 +59,12 @@ func (s *sender) guarded() (end bool, err error) {
 // while; then end is false.
 func (s *sender) run() (end bool, err error) {
 	rd := s.reader
-	quiet := time.NewTicker(cmp.Or(s.beat, linger))
-	defer quiet.Stop()
+	var quiet <-chan time.Time
+	if s.beat > 0 || !s.stays {
+		ticker := time.NewTicker(cmp.Or(s.beat, linger))
+		defer ticker.Stop()
+		quiet = ticker.C
+	}
 	for busy := true; ; {
 		e, ok, closed := rd.queue.pop()
 		switch {
@@ -72,7 +79,7 @@ func (s *sender) run() (end bool, err error) {
 		}
 		select {
 		case <-rd.queue.wake():
-		case <-quiet.C:
+		case <-quiet:
 			switch {
 			case s.beat > 0:
 				if err := rd.heartbeat(s.send); err != nil {
@@ -115,7 +122,7 @@ func (rd *Reader) deliver(e *event, send func(*llmdv1.StreamResponse) error) err
 	}
 	out := e.numbered(rd.sequence)
 	rd.sequence++
-	rd.sending.Store(time.Now().UnixNano())
+	rd.sending.Store(max(int64(time.Since(rd.run.engine.began)), 1))
 	err := send(out)
 	rd.sending.Store(0)
 	return err
