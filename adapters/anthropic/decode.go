@@ -43,8 +43,8 @@ type decoder struct {
 	stop    string
 	refusal string
 	done    bool
-	stray   bool  // told of a delta that belongs nowhere
-	event   event // of the current frame, to use its memory again
+	stray   bool // told of a delta that belongs nowhere
+	usual   usual
 }
 
 // Decode implements [adapters.Decoder].
@@ -58,12 +58,12 @@ func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
 		return nil // such as "ping"
 	}
 	// The name may be missing and the type, too; one of them is enough.
-	e := &d.event
-	*e = event{}
-	if usualEvent(f.Event) && e.readUsual(f.Data) {
-		return d.dispatch(e, f, sink)
+	if usualEvent(f.Event) {
+		if e := d.usual.read(f.Data); e != nil {
+			return d.dispatch(e, f, sink)
+		}
 	}
-	*e = event{}
+	e := &event{}
 	if err := adapters.ReadFrame(f, e); err != nil {
 		return err
 	}

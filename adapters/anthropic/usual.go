@@ -25,13 +25,27 @@ func usualEvent(name string) bool {
 	return false
 }
 
-// readUsual reads a frame if it is a usual one: a piece of text, of thinking or of a
+// usual reads the usual frames of one answer.
+type usual struct {
+	event  event
+	repeat jsonwire.Repeat
+	piece  *jsonwire.Text // the string of event in which a frame may differ from the one before
+}
+
+// read reads a frame if it is a usual one: a piece of text, of thinking or of a
 // call's input, or a beginning or an end. A long answer is thousands of the former, and
 // the rest is most of what a short one costs, so they are read by a cursor into the
 // same event as any other frame, for a tenth of the cost and without allocations beside
-// the piece itself. Whatever else it meets makes it false, and the frame is read again
-// by the rules of [event].
-func (e *event) readUsual(data []byte) bool {
+// the piece itself. Whatever else it meets makes it nil, and the frame is read again
+// by the rules of [event]. What was read is valid until the next call.
+func (u *usual) read(data []byte) *event {
+	e := &u.event
+	if text, ok := u.repeat.Piece(data); ok {
+		*u.piece = jsonwire.Text(text)
+		return e
+	}
+	*e = event{}
+	u.repeat.Forget()
 	c := jsonwire.NewCursor(data)
 	for c.Begin('{'); c.More('}'); {
 		switch string(c.Key()) {
@@ -40,7 +54,7 @@ func (e *event) readUsual(data []byte) bool {
 		case "index":
 			e.Index = c.Int()
 		case "delta":
-			e.Delta.readUsual(&c)
+			u.readDelta(&c)
 		case "message":
 			e.Message = readMessage(&c, e.Message)
 		case "content_block":
@@ -50,23 +64,40 @@ func (e *event) readUsual(data []byte) bool {
 		case "context_management":
 			c.Skip() // no member of event
 		default:
-			return false
+			return nil
 		}
 	}
-	return c.Whole() && e.Type != ""
+	if !c.Whole() || e.Type == "" {
+		return nil
+	}
+	if e.Type == deltaEvent {
+		u.repeat.Keep(&c)
+	}
+	return e
 }
 
-func (d *delta) readUsual(c *jsonwire.Cursor) {
+// text reads a piece of the answer to where it belongs.
+func (u *usual) text(c *jsonwire.Cursor, to *jsonwire.Text) {
+	switch text := jsonwire.Text(c.Piece()); {
+	case text != "":
+		*to, u.piece = text, to
+	case *to != "":
+		c.Fail() // it was said before
+	}
+}
+
+func (u *usual) readDelta(c *jsonwire.Cursor) {
+	d := &u.event.Delta
 	for c.Begin('{'); c.More('}'); {
 		switch string(c.Key()) {
 		case "type":
 			d.Type = usualWord(c, "text_delta", "thinking_delta", "input_json_delta")
 		case "text":
-			d.Text = jsonwire.Text(c.Text())
+			u.text(c, &d.Text)
 		case "thinking":
-			d.Thinking = jsonwire.Text(c.Text())
+			u.text(c, &d.Thinking)
 		case "partial_json":
-			d.PartialJSON = jsonwire.Text(c.Text())
+			u.text(c, &d.PartialJSON)
 		case "stop_reason":
 			d.StopReason = usualWord(c, "end_turn", "tool_use", "max_tokens", "stop_sequence")
 		case "stop_details":

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/adaptertest"
 	"github.com/llmd-dev/llmd/adapters/frame"
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
 )
@@ -13,14 +14,15 @@ import (
 // sameAsPlain: what is read as usual is what the plain way reads.
 func sameAsPlain(t *testing.T, data []byte) bool {
 	t.Helper()
-	var got, want event
-	if !got.readUsual(data) {
+	var want event
+	got := (&usual{}).read(data)
+	if got == nil {
 		return false
 	}
 	if err := adapters.ReadFrame(frame.Frame{Data: data}, &want); err != nil {
 		t.Errorf("%s: read as usual, plainly %v", data, err)
 	}
-	if d := cmp.Diff(want, got, cmp.AllowUnexported(usage{}, count{})); d != "" {
+	if d := cmp.Diff(&want, got, cmp.AllowUnexported(usage{}, count{})); d != "" {
 		t.Errorf("%s: plain -, usual +\n%s", data, d)
 	}
 	return true
@@ -63,7 +65,7 @@ func TestUsual(t *testing.T) {
 		`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a"},"error":{}}`,
 		`{"type":"content_block_delta","Type":"error","index":0,"delta":{"type":"text_delta","text":"a"}}`,
 	} {
-		if (&event{}).readUsual([]byte(in)) {
+		if (&usual{}).read([]byte(in)) != nil {
 			t.Errorf("%s: taken for usual", in)
 		}
 	}
@@ -123,14 +125,67 @@ func TestUsualIsUsual(t *testing.T) {
 	}
 }
 
+// sameAfter: a frame means the same, whatever frame came before it.
+func sameAfter(t *testing.T, before, data []byte) {
+	t.Helper()
+	var warm, fresh usual
+	warm.read(before)
+	if d := cmp.Diff(fresh.read(data), warm.read(data), cmp.AllowUnexported(usage{}, count{})); d != "" {
+		t.Errorf("%s\nafter %s: fresh -, warm +\n%s", data, before, d)
+	}
+}
+
+// TestUsualRepeats: a frame that differs in its piece alone is read by that.
+func TestUsualRepeats(t *testing.T) {
+	frames := []string{
+		blockDelta(0, `{"type":"text_delta","text":" word"}`),
+		blockDelta(0, `{"type":"text_delta","text":"\u00e9\"}"}`),
+		blockDelta(0, `{"type":"text_delta","text":""}`),
+		blockDelta(0, `{"type":"text_delta","text":null}`),
+		blockDelta(0, `{"type":"text_delta","text":"a","text":"b"}`),
+		blockDelta(0, `{"type":"text_delta","text":"a","text":null}`),
+		blockDelta(0, `{"type":"text_delta","text":"b","text":null}`),
+		blockDelta(0, `{"type":"text_delta","text":"","text":"a"}`),
+		blockDelta(0, `{"type":"text_delta","text":"","text":"b"}`),
+		blockDelta(1, `{"type":"text_delta","text":" word"}`),
+		blockDelta(0, `{"type":"thinking_delta","thinking":" word"}`),
+		blockDelta(0, `{"type":"text_delta","text":" word"} `),
+		blockDelta(0, `{"type":"text_delta","text":" word","x":"y"}`),
+		`{"type":"message_delta","delta":{"text":"a"},"usage":{"output_tokens":1}}`,
+		`{"type":"content_block_stop","index":0}`,
+	}
+	for _, before := range frames {
+		for _, data := range frames {
+			sameAfter(t, []byte(before), []byte(data))
+		}
+	}
+	var u usual
+	u.read([]byte(frames[0]))
+	if text, ok := u.repeat.Piece([]byte(frames[1])); !ok || text != "é\"}" {
+		t.Errorf("the piece is %q, %v", text, ok)
+	}
+	u.read([]byte(frames[len(frames)-1]))
+	if _, ok := u.repeat.Piece([]byte(frames[0])); ok {
+		t.Error("a delta repeats the end of a block")
+	}
+}
+
 func FuzzUsual(f *testing.F) {
-	f.Add([]byte(blockDelta(0, `{"type":"text_delta","text":"a\ud83d\ude00","thinking":null}`)))
-	f.Add([]byte(`{"type":"content_block_delta","type":null,"delta":{"partial_json":"\\","type":"input_json_delta"},"index":0}`))
-	f.Add([]byte(`{"type":"message_start","message":{"id":"a","model":"b","content":[],"usage":{"input_tokens":1,"cache_creation":{"ephemeral_1h_input_tokens":2}}}}`))
-	f.Add([]byte(blockStart(0, `{"type":"tool_use","id":"a","name":"b","input":{},"text":null}`)))
-	f.Add([]byte(`{"type":"tool_use","id":"a","name":"b","input":{"a":"\ud83d"},"signature":"c","thinking":""}`))
-	f.Fuzz(func(t *testing.T, data []byte) {
+	f.Add([]byte(blockDelta(0, `{"type":"text_delta","text":"a\ud83d\ude00","thinking":null}`)), []byte(blockDelta(0, `{"type":"text_delta","text":"b","thinking":null}`)))
+	f.Add([]byte(`{"type":"content_block_delta","type":null,"delta":{"partial_json":"\\","type":"input_json_delta"},"index":0}`), []byte{})
+	f.Add([]byte(`{"type":"message_start","message":{"id":"a","model":"b","content":[],"usage":{"input_tokens":1,"cache_creation":{"ephemeral_1h_input_tokens":2}}}}`), []byte{})
+	f.Add([]byte(blockStart(0, `{"type":"tool_use","id":"a","name":"b","input":{},"text":null}`)), []byte(`\n"}`))
+	f.Add([]byte(`{"type":"tool_use","id":"a","name":"b","input":{"a":"\ud83d"},"signature":"c","thinking":""}`), []byte{})
+	f.Fuzz(func(t *testing.T, data, other []byte) {
 		sameAsPlain(t, data)
 		sameBlock(t, data)
+		sameAfter(t, data, other)
+		var u usual
+		u.read(data)
+		for variant := range adaptertest.Variants(data, other) {
+			if _, repeats := u.repeat.Piece(variant); repeats {
+				sameAfter(t, data, variant)
+			}
+		}
 	})
 }

@@ -28,6 +28,9 @@ type Cursor struct {
 	at     int
 	begun  bool // a container was entered and nothing of it was read
 	failed bool
+
+	pieces   int // calls of Piece
+	from, to int // where the last one was
 }
 
 // NewCursor begins to read data, which must not change meanwhile.
@@ -133,6 +136,19 @@ func (c *Cursor) literal(word string) {
 
 // Text reads a string, as [Text] does; null reads as empty.
 func (c *Cursor) Text() string { return c.Known("") }
+
+// Piece is Text for the string in which frames differ, see [Repeat]. An empty one is the
+// same in all that repeat, like what stands around the piece.
+func (c *Cursor) Piece() string {
+	c.peek()
+	from := c.at
+	text := c.Text()
+	if text != "" {
+		c.pieces++
+		c.from, c.to = from, c.at
+	}
+	return text
+}
 
 // Known is Text for a string that is probably this one, which then is not allocated
 // anew.

@@ -54,14 +54,12 @@ func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
 		}
 		return nil
 	}
-	var usual chunk // stays on the stack, unlike one that is read by reflection
-	c := &usual
-	if !d.usual.read(data, d, c) {
-		read := &chunk{}
-		if err := adapters.ReadFrame(f, read); err != nil && !d.stopped {
+	c := d.usual.read(data, d)
+	if c == nil {
+		c = &chunk{}
+		if err := adapters.ReadFrame(f, c); err != nil && !d.stopped {
 			return err
 		}
-		c = read
 	}
 	if d.stopped {
 		d.goOn(c, sink)

@@ -8,6 +8,10 @@ import "github.com/llmd-dev/llmd/adapters/jsonwire"
 // cost and without allocations beside the piece itself. The usage at the end is one of
 // them, for the sake of short answers.
 type usual struct {
+	repeat jsonwire.Repeat
+	piece  *string // the string of chunk in which a frame may differ from the one before
+
+	chunk   chunk
 	choices [1]choice
 	delta   delta
 	calls   [1]callDelta
@@ -15,10 +19,16 @@ type usual struct {
 }
 
 // read reads a frame if it is a usual one. Names that are not known here, names said
-// twice where that could matter, and values other than the usual ones make it false:
+// twice where that could matter, and values other than the usual ones make it nil:
 // then [chunk] is the judge of what they mean. d knows the words that repeat. What was
 // read is valid until the next call.
-func (u *usual) read(data []byte, d *decoder, out *chunk) bool {
+func (u *usual) read(data []byte, d *decoder) *chunk {
+	if text, ok := u.repeat.Piece(data); ok {
+		*u.piece = text
+		return &u.chunk
+	}
+	out := &u.chunk
+	*out = chunk{}
 	c := jsonwire.NewCursor(data)
 	for c.Begin('{'); c.More('}'); {
 		switch string(c.Key()) {
@@ -42,7 +52,21 @@ func (u *usual) read(data []byte, d *decoder, out *chunk) bool {
 			c.Fail()
 		}
 	}
-	return c.Whole()
+	u.repeat.Keep(&c)
+	if !c.Whole() {
+		return nil
+	}
+	return out
+}
+
+// text reads a piece of the answer to where it belongs.
+func (u *usual) text(c *jsonwire.Cursor, to *string) {
+	switch text := c.Piece(); {
+	case text != "":
+		*to, u.piece = text, to
+	case *to != "":
+		c.Fail() // it was said before
+	}
 }
 
 // nothing is the only value that is usual where others would say something.
@@ -97,11 +121,11 @@ func (u *usual) readDelta(c *jsonwire.Cursor) {
 	for c.Begin('{'); c.More('}'); {
 		switch string(c.Key()) {
 		case "content":
-			u.delta.Content.text = c.Text()
+			u.text(c, &u.delta.Content.text)
 		case "reasoning_content":
-			u.delta.ReasoningContent.text = c.Text()
+			u.text(c, &u.delta.ReasoningContent.text)
 		case "reasoning":
-			u.delta.Reasoning.text = c.Text()
+			u.text(c, &u.delta.Reasoning.text)
 		case "tool_calls":
 			u.readCalls(c)
 		case "refusal", "reasoning_text", "reasoning_details", "function_call", "annotations", "images", "executed_tools", "audio", "extra_content":
@@ -143,7 +167,7 @@ func (u *usual) readCall(c *jsonwire.Cursor) {
 		case "id":
 			call.ID = jsonwire.Word(c.Text())
 		case "function":
-			readFunction(c, &call.Function)
+			u.readFunction(c, &call.Function)
 		case "type":
 			call.Type = jsonwire.Word(c.Text())
 		case "extra_content":
@@ -154,13 +178,13 @@ func (u *usual) readCall(c *jsonwire.Cursor) {
 	}
 }
 
-func readFunction(c *jsonwire.Cursor, f *functionDelta) {
+func (u *usual) readFunction(c *jsonwire.Cursor, f *functionDelta) {
 	for c.Begin('{'); c.More('}'); {
 		switch string(c.Key()) {
 		case "name":
 			f.Name = jsonwire.Word(c.Text())
 		case "arguments":
-			f.Arguments = arguments(c.Text())
+			u.text(c, (*string)(&f.Arguments))
 		default:
 			c.Fail()
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/adaptertest"
 	"github.com/llmd-dev/llmd/adapters/frame"
 )
 
@@ -14,15 +15,16 @@ import (
 func sameAsPlain(t *testing.T, data []byte) bool {
 	t.Helper()
 	d := decoder{responseID: "chatcmpl-1", model: "m1", tier: "default"}
-	var got, want chunk
-	if !d.usual.read(data, &d, &got) {
+	var want chunk
+	got := d.usual.read(data, &d)
+	if got == nil {
 		return false
 	}
 	if err := adapters.ReadFrame(frame.Frame{Data: data}, &want); err != nil {
 		t.Errorf("%s: read as usual, plainly %v", data, err)
 	}
 	nulls(&want)
-	if d := cmp.Diff(want, got, cmp.AllowUnexported(content{}, callDelta{}, extraContent{})); d != "" {
+	if d := cmp.Diff(&want, got, cmp.AllowUnexported(content{}, callDelta{}, extraContent{})); d != "" {
 		t.Errorf("%s: plain -, usual +\n%s", data, d)
 	}
 	return true
@@ -92,7 +94,7 @@ func TestUsual(t *testing.T) {
 		`{"error":{"message":"m"}}`, `{"choices":null}`,
 	} {
 		d := &decoder{}
-		if d.usual.read([]byte(in), d, &chunk{}) {
+		if d.usual.read([]byte(in), d) != nil {
 			t.Errorf("%s: taken for usual", in)
 		}
 	}
@@ -102,8 +104,8 @@ func TestUsual(t *testing.T) {
 func TestUsualLeavesNothing(t *testing.T) {
 	d := &decoder{}
 	read := func(in string) *chunk {
-		c := &chunk{}
-		if !d.usual.read([]byte(in), d, c) {
+		c := d.usual.read([]byte(in), d)
+		if c == nil {
 			t.Fatalf("%s: not usual", in)
 		}
 		return c
@@ -132,9 +134,59 @@ func TestUsualIsUsual(t *testing.T) {
 	}
 }
 
+// sameAfter: a frame means the same, whatever frame came before it.
+func sameAfter(t *testing.T, before, data []byte) {
+	t.Helper()
+	warm, fresh := &decoder{}, &decoder{}
+	warm.usual.read(before, warm)
+	want, got := fresh.usual.read(data, fresh), warm.usual.read(data, warm)
+	if d := cmp.Diff(want, got, cmp.AllowUnexported(content{}, callDelta{}, extraContent{})); d != "" {
+		t.Errorf("%s\nafter %s: fresh -, warm +\n%s", data, before, d)
+	}
+}
+
+// TestUsualRepeats: a frame that differs in its piece alone is read by that.
+func TestUsualRepeats(t *testing.T) {
+	const head = `{"id":"chatcmpl-1","choices":[{"index":0,"delta":`
+	frames := []string{
+		head + `{"content":" word"}}]}`, head + `{"content":"\u00e9\"}"}}]}`, head + `{"content":""}}]}`, head + `{"content":null}}]}`,
+		head + `{"content":"a","content":"b"}}]}`, head + `{"content":" word","x":"y"}}]}`,
+		head + `{"content":"a","content":null}}]}`, head + `{"content":"b","content":null}}]}`, head + `{"content":"","content":"a"}}]}`, head + `{"content":"","content":"b"}}]}`,
+		head + `{"content":" word"},"finish_reason":"stop"}]}`,
+		head + `{"content":"a","reasoning_content":""}}]}`, head + `{"content":"","reasoning_content":"a"}}]}`, head + `{"content":"a","reasoning_content":"b"}}]}`,
+		head + `{"tool_calls":[{"index":0,"function":{"arguments":"{\"a\":"}}]}}]}`, head + `{"tool_calls":[{"index":0,"function":{"arguments":"1"}}]}}]}`,
+		head + `{"tool_calls":[{"index":1,"function":{"arguments":"1"}}]}}]}`,
+		`{"id":"chatcmpl-1","choices":[],"usage":{"total_tokens":1}}`,
+	}
+	for _, before := range frames {
+		for _, data := range frames {
+			sameAfter(t, []byte(before), []byte(data))
+		}
+	}
+	d := &decoder{}
+	d.usual.read([]byte(frames[0]), d)
+	if text, ok := d.usual.repeat.Piece([]byte(frames[1])); !ok || text != "é\"}" {
+		t.Errorf("the piece is %q, %v", text, ok)
+	}
+	d.usual.read([]byte(frames[len(frames)-1]), d)
+	if _, ok := d.usual.repeat.Piece([]byte(frames[0])); ok {
+		t.Error("a delta repeats the usage")
+	}
+}
+
 func FuzzUsual(f *testing.F) {
-	f.Add([]byte(`{"id":"chatcmpl-1","model":"m1","service_tier":null,"choices":[{"index":0,"delta":{"content":"a\ud83d\ude00","reasoning":null,"reasoning_content":"b"},"logprobs":{"a":[1]},"finish_reason":""}],"usage":null}`))
-	f.Add([]byte(`{"choices":[{"delta":{"tool_calls":[{"index":0,"index":1,"id":null,"function":{"name":"f"},"function":{"arguments":"\\"}}]},"index":2}],"object":null}`))
-	f.Add([]byte(`{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":1,"total_tokens":10,"cached_tokens":0,"prompt_tokens_details":{"cached_tokens":0,"audio_tokens":0},"completion_tokens_details":{"reasoning_tokens":1}}}`))
-	f.Fuzz(func(t *testing.T, data []byte) { sameAsPlain(t, data) })
+	f.Add([]byte(`{"id":"chatcmpl-1","model":"m1","service_tier":null,"choices":[{"index":0,"delta":{"content":"a\ud83d\ude00","reasoning":null,"reasoning_content":"b"},"logprobs":{"a":[1]},"finish_reason":""}],"usage":null}`), []byte(`\n`))
+	f.Add([]byte(`{"choices":[{"delta":{"tool_calls":[{"index":0,"index":1,"id":null,"function":{"name":"f"},"function":{"arguments":"\\"}}]},"index":2}],"object":null}`), []byte(`\n`))
+	f.Add([]byte(`{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":1,"total_tokens":10,"cached_tokens":0,"prompt_tokens_details":{"cached_tokens":0,"audio_tokens":0},"completion_tokens_details":{"reasoning_tokens":1}}}`), []byte(`\n`))
+	f.Fuzz(func(t *testing.T, data, other []byte) {
+		sameAsPlain(t, data)
+		sameAfter(t, data, other)
+		d := &decoder{}
+		d.usual.read(data, d)
+		for variant := range adaptertest.Variants(data, other) {
+			if _, repeats := d.usual.repeat.Piece(variant); repeats {
+				sameAfter(t, data, variant)
+			}
+		}
+	})
 }
