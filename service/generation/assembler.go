@@ -47,7 +47,7 @@ type assembler struct {
 	blocks  []*block       // in content order, started ones only
 	byKey   map[int]*block // the decoder's numbers
 	opened  []*block       // opened, not started yet
-	usage   *llmdv1.Usage
+	usage   *llmdv1.Usage  // events share it: another replaces it, it is never changed
 	tier    string
 	stop    *adapters.Part // the provider's terminal marker
 	ids     map[string]bool
@@ -87,9 +87,7 @@ func (a *assembler) absorb(parts []adapters.Part) {
 // begin emits started.
 func (a *assembler) begin(s *llmdv1.StartedEvent) {
 	s.ResponseModel, s.ProviderResponseId = a.message.GetResponseModel(), a.message.GetProviderResponseId()
-	if a.usage != nil {
-		s.Usage = proto.CloneOf(a.usage)
-	}
+	s.Usage = a.usage
 	a.emit(&llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_Started{Started: s}})
 }
 
@@ -160,7 +158,7 @@ func (a *assembler) applyPart(p *adapters.Part) {
 		a.takeIDs(p)
 	case adapters.PartUsage:
 		if a.setUsage(p.Usage) {
-			a.emit(&llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_UsageUpdate{UsageUpdate: proto.CloneOf(a.usage)}})
+			a.emit(&llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_UsageUpdate{UsageUpdate: a.usage}})
 		}
 	case adapters.PartServiceTier:
 		a.tier = p.Name
@@ -205,6 +203,7 @@ func (a *assembler) setUsage(u *llmdv1.Usage) bool {
 
 func (a *assembler) reprice() {
 	if a.usage != nil && !a.usage.GetCost().GetFromProvider() {
+		a.usage = proto.CloneOf(a.usage)
 		a.usage.Cost = a.price(a.usage, a.tier)
 	}
 }
@@ -577,9 +576,7 @@ func (a *assembler) snapshot(reason llmdv1.StopReason) *llmdv1.AssistantMessage 
 	for _, b := range a.blocks {
 		m.Content = append(m.Content, b.content(b.ended))
 	}
-	if a.usage != nil {
-		m.Usage = proto.CloneOf(a.usage)
-	}
+	m.Usage = a.usage
 	return m
 }
 
