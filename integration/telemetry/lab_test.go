@@ -30,7 +30,7 @@ type lab struct {
 
 // start serves a configuration. variables are the environment's, llmd's and
 // OpenTelemetry's alike.
-func start(t *testing.T, text string, variables ...string) *lab {
+func start(t testing.TB, text string, variables ...string) *lab {
 	t.Helper()
 	for i := 0; i < len(variables); i += 2 {
 		t.Setenv(variables[i], variables[i+1])
@@ -69,7 +69,7 @@ func start(t *testing.T, text string, variables ...string) *lab {
 }
 
 // stop ends the server as SIGTERM does; afterwards all is exported.
-func (l *lab) stop(t *testing.T) {
+func (l *lab) stop(t testing.TB) {
 	t.Helper()
 	if l.end == nil {
 		return

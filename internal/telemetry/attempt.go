@@ -138,15 +138,11 @@ func (a *Attempt) End(m *llmdv1.AssistantMessage, reason string, asked bool) {
 	a.endSpan(m, reason, failed, ended)
 	a.except(failed, ended)
 	a.measure(m, failed, ended)
-	own := []attribute.KeyValue{attribute.String(attrProvider, a.model.Provider)}
+	key := attemptKey{provider: a.model.Provider, model: a.t.label(a.model), nth: a.nth, failed: failed}
 	if isCredentials(failed) {
-		a.t.count(a.ctx, nameCredentials, 1, own...)
+		a.t.count(a.ctx, nameCredentials, 1, attribute.String(attrProvider, key.provider))
 	}
-	own = append(own, attribute.String(attrRequestModel, a.t.label(a.model)), attribute.String(attrAttempt, a.nth))
-	if failed != "" {
-		own = append(own, attribute.String(attrErrorType, failed))
-	}
-	a.t.count(a.ctx, nameAttempts, 1, own...)
+	a.t.own.counters[nameAttempts].Add(a.ctx, 1, a.t.attempts.get(key, key.labels))
 }
 
 func isCredentials(reason string) bool { return reason == "PROVIDER_CREDENTIALS_INVALID" }

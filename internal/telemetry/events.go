@@ -48,7 +48,7 @@ func (t *Telemetry) Stream(ctx context.Context, method string) (end func()) {
 	if t == nil {
 		return func() {}
 	}
-	label := metric.WithAttributeSet(attribute.NewSet(attribute.String(attrMethod, method)))
+	label := t.methods.get(method, func() metric.MeasurementOption { return labelsOf(attribute.String(attrMethod, method)) })
 	streams := t.own.upDowns[nameStreams]
 	streams.Add(ctx, 1, label)
 	return func() { streams.Add(ctx, -1, label) }
@@ -137,22 +137,21 @@ func (t *Telemetry) Ended(ctx context.Context, r *Response) {
 	if t == nil {
 		return
 	}
-	answer := append(t.caller(r.Caller), attribute.String(attrProvider, r.Model.Provider), attribute.String(attrRequestModel, t.label(r.Model)))
+	key := endKey{caller: r.Caller, provider: r.Model.Provider, model: t.label(r.Model), stop: "error", reason: r.Reason}
+	if !t.options.Callers {
+		key.caller = ""
+	}
+	if r.Message != nil {
+		key.stop = stopReason(r.Message)
+	}
+	l := t.ends.get(key, func() *endLabels { return t.newEndLabels(&key) })
 	if cost := r.Message.GetUsage().GetCost(); cost != nil {
-		t.count(ctx, nameCost, cost.GetTotalPicoUsd(), answer...)
+		t.own.counters[nameCost].Add(ctx, cost.GetTotalPicoUsd(), l.cost)
 	}
 	if r.Abort != "" {
 		t.count(ctx, nameAborts, 1, attribute.String(attrAbortCause, r.Abort))
 	}
-	stop := "error"
-	if r.Message != nil {
-		stop = stopReason(r.Message)
-	}
-	answer = append(answer, attribute.String(attrStopReason, stop))
-	if r.Reason != "" {
-		answer = append(answer, attribute.String(attrErrorType, r.Reason))
-	}
-	t.count(ctx, nameResponses, 1, answer...)
+	t.own.counters[nameResponses].Add(ctx, 1, l.response)
 }
 
 // caller is the label of who asked, if callers are labels. Those that need not

@@ -59,6 +59,39 @@ func with(labels []attribute.KeyValue, name, value string) metric.MeasurementOpt
 	return metric.WithAttributeSet(attribute.NewSet(append(slices.Clip(labels), attribute.String(name, value))...))
 }
 
+// labelsOf are those of one counter.
+func labelsOf(all ...attribute.KeyValue) metric.MeasurementOption {
+	return metric.WithAttributeSet(attribute.NewSet(all...))
+}
+
+// attemptKey is all that the labels of nameAttempts are made of.
+type attemptKey struct{ provider, model, nth, failed string }
+
+func (k *attemptKey) labels() metric.MeasurementOption {
+	all := []attribute.KeyValue{attribute.String(attrProvider, k.provider), attribute.String(attrRequestModel, k.model), attribute.String(attrAttempt, k.nth)}
+	if k.failed != "" {
+		all = append(all, attribute.String(attrErrorType, k.failed))
+	}
+	return labelsOf(all...)
+}
+
+// endKey is all that the labels of a response that has ended are made of.
+type endKey struct{ caller, provider, model, stop, reason string }
+
+// endLabels are those of what it cost, and of the response itself.
+type endLabels struct{ cost, response metric.MeasurementOption }
+
+func (t *Telemetry) newEndLabels(k *endKey) *endLabels {
+	all := append(t.caller(k.caller), attribute.String(attrProvider, k.provider), attribute.String(attrRequestModel, k.model))
+	l := &endLabels{cost: labelsOf(slices.Clone(all)...)}
+	all = append(all, attribute.String(attrStopReason, k.stop))
+	if k.reason != "" {
+		all = append(all, attribute.String(attrErrorType, k.reason))
+	}
+	l.response = labelsOf(all...)
+	return l
+}
+
 // mostKept bounds a kept: configurations change, and so do the names of models.
 const mostKept = 1000
 

@@ -55,6 +55,9 @@ type Telemetry struct {
 	seen     *seenModels
 	places   kept[place, []attribute.KeyValue]
 	series   kept[seriesKey, *series]
+	methods  kept[string, metric.MeasurementOption]
+	attempts kept[attemptKey, metric.MeasurementOption]
+	ends     kept[endKey, *endLabels]
 	gauges   *gaugeSources
 	registry *prometheus.Registry
 	// closers are called in this order.
