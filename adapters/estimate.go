@@ -69,3 +69,30 @@ func DefaultMaxOutput(c *llmdv1.Context, m *profile.Model) int32 {
 	}
 	return int32(min(limit, max(1, room)))
 }
+
+const (
+	blockBytes   = 64  // of JSON around the text of a block
+	requestBytes = 512 // around all of them
+)
+
+// TextBytes is about how long the body of a request becomes, its images aside: what a
+// writer makes room for beforehand.
+func (c *Call) TextBytes() int {
+	n := requestBytes + len(c.Context.GetSystemPrompt())
+	for _, t := range c.Context.GetTools() {
+		n += blockBytes + len(t.GetName()) + len(t.GetDescription()) + len(t.GetParametersJsonSchema())
+	}
+	for _, m := range c.Context.GetMessages() {
+		for _, b := range m.GetUser().GetContent() {
+			n += blockBytes + len(b.GetText().GetText())
+		}
+		for _, b := range m.GetAssistant().GetContent() {
+			n += blockBytes + len(b.GetText().GetText()) + len(b.GetThinking().GetThinking())
+			n += len(b.GetToolCall().GetArgumentsJson()) + len(b.GetProviderContent().GetRawJson())
+		}
+		for _, b := range m.GetToolResult().GetContent() {
+			n += blockBytes + len(b.GetText().GetText())
+		}
+	}
+	return n + n/16 // what is escaped
+}

@@ -145,6 +145,7 @@ func (r *request) header() http.Header {
 // to turn stands before what grows.
 func (r *request) body() (jsonwire.Body, error) {
 	var w jsonwire.Writer
+	w.Grow(r.call.TextBytes())
 	w.BeginObject()
 	if r.onVertex() {
 		w.Member("anthropic_version", vertexVersion)

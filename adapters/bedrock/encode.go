@@ -88,6 +88,7 @@ func (r *request) adjust(words string) {
 // turn stands before what grows.
 func (r *request) body() jsonwire.Body {
 	var w jsonwire.Writer
+	w.Grow(r.call.TextBytes())
 	w.BeginObject()
 	r.writeInference(&w)
 	r.writeModelFields(&w)

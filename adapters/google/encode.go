@@ -30,6 +30,7 @@ func (a *Adapter) Encode(call *adapters.Call) (*adapters.Request, error) {
 	if err := e.thinking(&thinking); err != nil {
 		return nil, err
 	}
+	e.w.Grow(call.TextBytes())
 	e.w.BeginObject()
 	e.system()
 	for _, write := range []func() error{e.tools, e.contents, func() error { return e.generationConfig(&thinking) }} {

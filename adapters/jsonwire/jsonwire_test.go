@@ -3,6 +3,8 @@ package jsonwire
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 	"unicode/utf8"
 )
@@ -150,5 +152,69 @@ func TestUnmarshalAgrees(t *testing.T) {
 		if !bytes.Equal(g, w) {
 			t.Errorf("%s: read as %s, encoding/json as %s", in, g, w)
 		}
+	}
+}
+
+// plainString is AppendString, a rune at a time.
+func plainString(s string) string {
+	out := []byte{'"'}
+	for _, r := range s { // what is no UTF-8 is U+FFFD
+		switch {
+		case r == '"', r == '\\':
+			out = append(out, '\\', byte(r))
+		case r == '\n':
+			out = append(out, `\n`...)
+		case r == '\r':
+			out = append(out, `\r`...)
+		case r == '\t':
+			out = append(out, `\t`...)
+		case r < ' ':
+			out = fmt.Appendf(out, `\u%04x`, r)
+		default:
+			out = utf8.AppendRune(out, r)
+		}
+	}
+	return string(append(out, '"'))
+}
+
+// TestAppendString puts every byte at every place of a word.
+func TestAppendString(t *testing.T) {
+	for b := range 256 {
+		for at := range 20 {
+			s := []byte("the words of a text.")
+			s[at] = byte(b)
+			if got, want := string(AppendString(nil, string(s))), plainString(string(s)); got != want {
+				t.Fatalf("%q: %s, want %s", s, got, want)
+			}
+			s[(at+5)%20] = byte(255 - b)
+			if got, want := string(AppendString(nil, string(s))), plainString(string(s)); got != want {
+				t.Fatalf("%q: %s, want %s", s, got, want)
+			}
+		}
+	}
+}
+
+func FuzzAppendString(f *testing.F) {
+	f.Add("plain words\x00\"é\xff\\ \U0001F600")
+	f.Fuzz(func(t *testing.T, s string) {
+		if got, want := string(AppendString(nil, s)), plainString(s); got != want {
+			t.Errorf("%q: %s, want %s", s, got, want)
+		}
+	})
+}
+
+func BenchmarkAppendString(b *testing.B) {
+	for name, s := range map[string]string{
+		"ascii":   strings.Repeat("A few words of a text that is long.\n", 2000),
+		"accents": strings.Repeat("Où sont passées les clés de l'été ?\n", 2000),
+		"han":     strings.Repeat("一段很长的文字里的几个词。", 2000),
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(s)))
+			var dst []byte
+			for b.Loop() {
+				dst = AppendString(dst[:0], s)
+			}
+		})
 	}
 }

@@ -2,6 +2,7 @@ package jsonwire
 
 import (
 	"encoding/base64"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 )
@@ -117,6 +118,10 @@ func (w *Writer) StringsIf(k string, list []string) {
 	w.EndArray()
 }
 
+// Grow makes room for so many more bytes: a body that grows as it is written is copied
+// again and again.
+func (w *Writer) Grow(n int) { w.buf = slices.Grow(w.buf, n) }
+
 // AppendString appends s as a JSON string: only what JSON must escape is escaped,
 // and invalid UTF-8 becomes U+FFFD.
 func AppendString(dst []byte, s string) []byte {
@@ -124,37 +129,64 @@ func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	start := 0
 	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= utf8.RuneSelf {
-			r, n := utf8.DecodeRuneInString(s[i:])
-			if r == utf8.RuneError && n == 1 {
-				dst = append(dst, s[start:i]...)
-				dst = append(dst, "\uFFFD"...)
-				start = i + 1
+		i += plainWords(s[i:])
+		for end := min(i+wordBytes, len(s)); i < end; {
+			c := s[i]
+			if c >= utf8.RuneSelf {
+				r, n := utf8.DecodeRuneInString(s[i:])
+				if r == utf8.RuneError && n == 1 {
+					dst = append(dst, s[start:i]...)
+					dst = append(dst, "\uFFFD"...)
+					start = i + 1
+				}
+				i += n
+				continue
 			}
-			i += n
-			continue
-		}
-		if c >= ' ' && c != '"' && c != '\\' {
+			if c >= ' ' && c != '"' && c != '\\' {
+				i++
+				continue
+			}
+			dst = append(dst, s[start:i]...)
+			switch c {
+			case '"', '\\':
+				dst = append(dst, '\\', c)
+			case '\n':
+				dst = append(dst, '\\', 'n')
+			case '\r':
+				dst = append(dst, '\\', 'r')
+			case '\t':
+				dst = append(dst, '\\', 't')
+			default:
+				dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&0xf])
+			}
 			i++
-			continue
+			start = i
 		}
-		dst = append(dst, s[start:i]...)
-		switch c {
-		case '"', '\\':
-			dst = append(dst, '\\', c)
-		case '\n':
-			dst = append(dst, '\\', 'n')
-		case '\r':
-			dst = append(dst, '\\', 'r')
-		case '\t':
-			dst = append(dst, '\\', 't')
-		default:
-			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&0xf])
-		}
-		i++
-		start = i
 	}
 	dst = append(dst, s[start:]...)
 	return append(dst, '"')
+}
+
+// wordBytes is how many bytes are looked at at once.
+const wordBytes = 8
+
+// plainWords is the length of the words that s begins with and that stand in a JSON
+// string as they are: ASCII without quotes, backslashes and control characters. Most of
+// a request's bytes are such text.
+func plainWords(s string) int {
+	const (
+		ones = 0x0101010101010101
+		tops = 0x80 * ones
+	)
+	n := 0
+	for ; len(s)-n >= wordBytes; n += wordBytes {
+		w := s[n : n+wordBytes]
+		x := uint64(w[0]) | uint64(w[1])<<8 | uint64(w[2])<<16 | uint64(w[3])<<24 | uint64(w[4])<<32 | uint64(w[5])<<40 | uint64(w[6])<<48 | uint64(w[7])<<56
+		// Without the top bits, y-z borrows into a byte's top bit where y is 0.
+		quote, slash := x^('"'*ones), x^('\\'*ones)
+		if (x|(x-' '*ones)|(quote-ones)|(slash-ones))&tops != 0 {
+			break
+		}
+	}
+	return n
 }

@@ -87,6 +87,7 @@ type encoder struct {
 // that the prompt cache finds the same prefix again.
 func (e *encoder) body() (jsonwire.Body, error) {
 	w := &e.w
+	w.Grow(e.call.TextBytes())
 	w.BeginObject()
 	w.Member("model", e.call.Model.NameOnWire())
 	w.Key("stream")

@@ -460,6 +460,21 @@ func TestEncodeIsPure(t *testing.T) {
 	}
 }
 
+// TestTextBytes: what a writer makes room for is what it takes, and not much more.
+func TestTextBytes(t *testing.T) {
+	g := ask()
+	for range 100 {
+		g.Context.Messages = append(g.Context.Messages,
+			userMessage([]string{strings.Repeat("A few words, and one \"quoted\".\n", 20)}),
+			assistantMessage(assistantCall("call_1", "write", `{"text":"`+strings.Repeat("words ", 100)+`"}`)),
+			resultMessage("call_1", "write", []string{strings.Repeat("done ", 50)}))
+	}
+	room, took := (&adapters.Call{Context: g.GetContext()}).TextBytes(), len(encode(t, model(), g))
+	if took > room || room > took*5/4 {
+		t.Errorf("room for %d bytes, %d are written", room, took)
+	}
+}
+
 // TestDraft: schemas are held to the rules of who made the model, whatever host it is at.
 func TestDraft(t *testing.T) {
 	const in = `{"type":"object","properties":{"a":{"type":"array","items":[{}]}},"anyOf":[{"required":["a"]}]}`
