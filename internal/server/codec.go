@@ -20,6 +20,9 @@ const (
 	largeMessage = 1 << 20
 	// largeField is from where a field of such a message is read by itself.
 	largeField = 64 << 10
+	// longRun times that is from where small fields go to the parser before the rest of
+	// them has been read.
+	longRun = 4
 )
 
 // codec is grpc-go's codec of Protocol Buffers, but for what costs memory in
@@ -89,6 +92,12 @@ func (r *largeReader) message(m protoreflect.Message, n, depth int) error {
 		if uint64(length) < r.least || field == nil || !readsAlone(field) {
 			if run, err = r.bytes(run, length); err != nil {
 				return err
+			}
+			if uint64(len(run)) >= longRun*r.least {
+				if err := merge(m, run, depth); err != nil {
+					return err
+				}
+				run = run[:0]
 			}
 			continue
 		}
