@@ -17,13 +17,16 @@ const (
 )
 
 // EstimateTokens guesses the prompt tokens of a conversation.
-func EstimateTokens(c *llmdv1.Context) int64 {
-	total := tokensOf(utf8.RuneCountInString(c.GetSystemPrompt()))
+func EstimateTokens(c *llmdv1.Context) int64 { return estimate(c, utf8.RuneCountInString) }
+
+// estimate guesses with the length of texts as chars has it.
+func estimate(c *llmdv1.Context, chars func(string) int) int64 {
+	total := tokensOf(chars(c.GetSystemPrompt()))
 	for _, t := range c.GetTools() {
-		total += tokensOf(len(t.GetName()) + utf8.RuneCountInString(t.GetDescription()) + len(t.GetParametersJsonSchema()))
+		total += tokensOf(len(t.GetName()) + chars(t.GetDescription()) + len(t.GetParametersJsonSchema()))
 	}
 	for _, m := range c.GetMessages() {
-		total += tokensOf(messageChars(m))
+		total += tokensOf(messageChars(m, chars))
 	}
 	return total
 }
@@ -32,20 +35,20 @@ func tokensOf(chars int) int64 {
 	return (int64(chars)*10 + charsPerTenTokens - 1) / charsPerTenTokens
 }
 
-func messageChars(m *llmdv1.Message) int {
+func messageChars(m *llmdv1.Message, chars func(string) int) int {
 	n := 0
 	for _, b := range m.GetUser().GetContent() {
-		n += utf8.RuneCountInString(b.GetText().GetText())
+		n += chars(b.GetText().GetText())
 		if b.GetImage() != nil {
 			n += imageChars
 		}
 	}
 	for _, b := range m.GetAssistant().GetContent() {
-		n += utf8.RuneCountInString(b.GetText().GetText()) + utf8.RuneCountInString(b.GetThinking().GetThinking())
+		n += chars(b.GetText().GetText()) + chars(b.GetThinking().GetThinking())
 		n += len(b.GetToolCall().GetName()) + len(b.GetToolCall().GetArgumentsJson()) + len(b.GetProviderContent().GetRawJson())
 	}
 	for _, b := range m.GetToolResult().GetContent() {
-		n += utf8.RuneCountInString(b.GetText().GetText())
+		n += chars(b.GetText().GetText())
 		if b.GetImage() != nil {
 			n += imageChars
 		}
@@ -61,13 +64,22 @@ func DefaultMaxOutput(c *llmdv1.Context, m *profile.Model) int32 {
 	if window <= 0 || limit <= 0 || m.WindowGuessed {
 		return m.MaxOutput
 	}
-	input := EstimateTokens(c)
-	margin := max(marginTokens, (input*15+99)/100)
-	room := window - input - margin
-	if room < roomTokens {
-		room = min(roomTokens, window-input-marginTokens)
+	// There are at least as many bytes as characters, and nobody has to count them:
+	// most often they leave room enough.
+	if limit <= room(window, estimate(c, func(s string) int { return len(s) })) {
+		return m.MaxOutput
 	}
-	return int32(min(limit, max(1, room)))
+	return int32(min(limit, max(1, room(window, EstimateTokens(c)))))
+}
+
+// room is how much output a window has beside so much input. More input never makes it
+// larger.
+func room(window, input int64) int64 {
+	margin := max(marginTokens, (input*15+99)/100)
+	if left := window - input - margin; left >= roomTokens {
+		return left
+	}
+	return min(roomTokens, window-input-marginTokens)
 }
 
 const (
