@@ -31,6 +31,7 @@ type decoder struct {
 	items
 	began bool // a frame came that is no error
 	done  bool // the terminal marker came
+	usual usual
 }
 
 // Decode implements [adapters.Decoder].
@@ -40,12 +41,15 @@ func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
 	if d.done || !bytes.HasPrefix(bytes.TrimLeft(f.Data, " \t\r\n"), []byte("{")) {
 		return nil
 	}
-	var e event
-	if err := adapters.ReadFrame(f, &e); err != nil {
-		if f.Event != "" && f.Event != "error" && !strings.HasPrefix(f.Event, "response.") {
-			return nil // a host's own event
+	e := d.usual.read(f.Data)
+	if e == nil {
+		e = &event{}
+		if err := adapters.ReadFrame(f, e); err != nil {
+			if f.Event != "" && f.Event != "error" && !strings.HasPrefix(f.Event, "response.") {
+				return nil // a host's own event
+			}
+			return err
 		}
-		return err
 	}
 	if e.Type == "" && e.Object != "response" {
 		e.Type = f.Event
@@ -59,9 +63,9 @@ func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
 		if err := adapters.ReadFrame(f, e.Response); err != nil {
 			return err
 		}
-		return d.end(&e, sink)
+		return d.end(e, sink)
 	}
-	return d.event(&e, sink)
+	return d.event(e, sink)
 }
 
 // saysError finds an error in the shapes of the hosts: an event of that type or name, and
@@ -91,7 +95,7 @@ func (d *decoder) event(e *event, sink *adapters.Sink) error {
 		d.add(e, sink)
 	case "response.output_item.done":
 		d.endItem(e, sink)
-	case "response.output_text.delta":
+	case textDelta:
 		d.text(e, e.Delta, sink)
 	case "response.output_text.done":
 		d.wholeText(e, e.Text, sink)
@@ -109,15 +113,15 @@ func (d *decoder) event(e *event, sink *adapters.Sink) error {
 		if e.Part != nil {
 			d.wholeThought(e, piece{fromSummary, e.SummaryIndex}, e.Part.Text, sink)
 		}
-	case "response.reasoning_summary_text.delta":
+	case summaryDelta:
 		d.think(e, piece{fromSummary, e.SummaryIndex}, e.Delta, sink)
 	case "response.reasoning_summary_text.done":
 		d.wholeThought(e, piece{fromSummary, e.SummaryIndex}, e.Text, sink)
-	case "response.reasoning_text.delta":
+	case thoughtDelta:
 		d.think(e, piece{fromContent, e.ContentIndex}, e.Delta, sink)
 	case "response.reasoning_text.done":
 		d.wholeThought(e, piece{fromContent, e.ContentIndex}, e.Text, sink)
-	case "response.function_call_arguments.delta":
+	case argumentsDelta:
 		d.arguments(e, sink)
 	case "response.function_call_arguments.done":
 		d.wholeArguments(e, sink)
