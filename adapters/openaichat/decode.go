@@ -175,9 +175,9 @@ func (d *decoder) choice(c *choice, sink *adapters.Sink) {
 		d.refused = true
 		d.say(string(delta.Refusal), sink)
 	}
-	for i := range delta.ToolCalls {
-		delta.ToolCalls[i].second = i > 0
-		d.calls.delta(&delta.ToolCalls[i], d.newBlock, sink)
+	for i, call := range delta.ToolCalls { // a copy: the frame may be read again
+		call.second = i > 0
+		d.calls.delta(&call, d.newBlock, sink)
 	}
 	if delta.FunctionCall != nil {
 		index := legacyIndex

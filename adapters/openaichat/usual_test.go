@@ -174,6 +174,47 @@ func TestUsualRepeats(t *testing.T) {
 	}
 }
 
+// TestRepeatsAreDecoded: what is made of a frame does not depend on how it was read.
+func TestRepeatsAreDecoded(t *testing.T) {
+	call := func(entry string) string { return `{"choices":[{"index":0,"delta":{"tool_calls":[` + entry + `]}}]}` }
+	text := func(delta string) string { return `{"choices":[{"index":0,"delta":{` + delta + `}}]}` }
+	for name, frames := range map[string][]string{
+		"text": {text(`"content":"a"`), text(`"content":"b"`), text(`"content":"c"`), text(`"reasoning":"d"`), text(`"content":"e"`), text(`"content":"f"`)},
+		// A gateway says the id and the name of the second call before it begins.
+		"a call after the first": {
+			call(`{"index":0,"id":"c1","function":{"name":"f","arguments":"{}"}}`), call(`{"index":0,"id":"c2","function":{"name":"f","arguments":""}}`),
+			call(`{"index":0,"function":{"arguments":"{\"a\":"}}`), call(`{"index":0,"function":{"arguments":"[1,"}}`), call(`{"index":0,"function":{"arguments":"2]"}}`),
+			call(`{"index":0,"function":{"arguments":"}"}}`), call(`{"index":0,"function":{"arguments":"{\"b\":1}"}}`),
+		},
+		"whole calls": {
+			call(`{"id":"c1","function":{"name":"f","arguments":"{}"}}`), call(`{"id":"c1","function":{"name":"f","arguments":"{\"a\":1}"}}`),
+			call(`{"function":{"name":"f","arguments":"{}"}}`), call(`{"function":{"name":"f","arguments":"{}"}}`), call(`{"function":{"name":"f","arguments":"{\"a\":1}"}}`),
+		},
+	} {
+		once, anew := New().NewDecoder(&adapters.Call{Model: model()}), New().NewDecoder(&adapters.Call{Model: model()})
+		repeats := 0
+		for _, in := range frames {
+			var got, want adapters.Sink
+			if _, ok := once.(*decoder).usual.repeat.Piece([]byte(in)); ok {
+				repeats++
+			}
+			if err := once.Decode(frame.Frame{Data: []byte(in)}, &got); err != nil {
+				t.Fatal(err)
+			}
+			anew.(*decoder).usual.repeat.Forget()
+			if err := anew.Decode(frame.Frame{Data: []byte(in)}, &want); err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(want.Parts, got.Parts); d != "" {
+				t.Errorf("%s: %s: anew -, repeated +\n%s", name, in, d)
+			}
+		}
+		if repeats == 0 {
+			t.Errorf("%s: nothing repeats", name)
+		}
+	}
+}
+
 func FuzzUsual(f *testing.F) {
 	f.Add([]byte(`{"id":"chatcmpl-1","model":"m1","service_tier":null,"choices":[{"index":0,"delta":{"content":"a\ud83d\ude00","reasoning":null,"reasoning_content":"b"},"logprobs":{"a":[1]},"finish_reason":""}],"usage":null}`), []byte(`\n`))
 	f.Add([]byte(`{"choices":[{"delta":{"tool_calls":[{"index":0,"index":1,"id":null,"function":{"name":"f"},"function":{"arguments":"\\"}}]},"index":2}],"object":null}`), []byte(`\n`))
