@@ -18,7 +18,8 @@ import (
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
-// arrived is called with each piece of text or arguments, when it has come.
+// arrived is called for each event, when it has come, with its piece of text or
+// arguments; empty = it has none.
 type arrived func(piece string)
 
 // client asks one server. It is safe for concurrent use.
@@ -57,9 +58,7 @@ func (c *httpClient) stream(ctx context.Context, sh shape, s scenario, got arriv
 	lines := bufio.NewScanner(resp.Body)
 	for lines.Scan() {
 		if line := lines.Text(); strings.HasPrefix(line, "data: {") {
-			if piece := textIn(line); piece != "" {
-				got(piece)
-			}
+			got(textIn(line))
 		}
 	}
 	return lines.Err()
@@ -119,6 +118,9 @@ func (c *grpcClient) send(ctx context.Context, req *llmdv1.StreamRequest, got ar
 			got(t.ToolCallDelta.GetDelta())
 		case *llmdv1.StreamResponse_Done:
 			done = true
+			got("")
+		default:
+			got("")
 		}
 	}
 }

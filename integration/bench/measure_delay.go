@@ -16,8 +16,9 @@ const (
 	mostFirst     = 0.5 // ms over direct
 )
 
-// delay is what a client waits for, in milliseconds.
-type delay struct{ paced, first []float64 }
+// delay is what a client waits for, in milliseconds: a paced delta, the first event of an
+// answer and its first text.
+type delay struct{ paced, first, text []float64 }
 
 // measureDelay compares the way through each server with the direct one.
 func (b *bench) measureDelay(ctx context.Context) error {
@@ -56,12 +57,19 @@ func (b *bench) measureDelayOf(ctx context.Context, s *server, sh shape, d *dela
 	}
 	d.paced = append(d.paced, ages...)
 	for range b.share(firstRequests) {
-		begun, first := time.Now(), time.Duration(0)
-		err := s.client.stream(ctx, sh, text(1), func(string) { first = time.Since(begun) })
+		begun, first, words := time.Now(), time.Duration(0), time.Duration(0)
+		err := s.client.stream(ctx, sh, text(1), func(piece string) {
+			if first == 0 {
+				first = time.Since(begun)
+			}
+			if piece != "" {
+				words = time.Since(begun)
+			}
+		})
 		if err != nil {
 			return err
 		}
-		d.first = append(d.first, millis(first))
+		d.first, d.text = append(d.first, millis(first)), append(d.text, millis(words))
 	}
 	return nil
 }
@@ -102,22 +110,31 @@ func pacedDelays(ctx context.Context, c client, sh shape, deltas int) ([]float64
 func millis(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e6 }
 
 func (b *bench) reportDelay(sh shape, servers []*server, all map[string]*delay) {
-	t := table{head: []string{"ms", "delta p50", "p99", "over direct", "at most", "", "first text p50", "p99", "over direct", "at most", ""}}
-	direct := all["direct"]
-	for _, s := range servers {
-		d := all[s.name]
-		if d == nil {
-			continue
+	t := table{head: []string{"ms", "p50", "p99", "over direct", "at most", ""}}
+	for _, what := range []struct {
+		name string
+		of   func(*delay) []float64
+		most float64 // 0 = there is no target
+	}{
+		{"delta", func(d *delay) []float64 { return d.paced }, mostDelay},
+		{"first event", func(d *delay) []float64 { return d.first }, mostFirst},
+		{"first text", func(d *delay) []float64 { return d.text }, 0},
+	} {
+		direct := median(what.of(all["direct"]))
+		for _, s := range servers {
+			if all[s.name] == nil {
+				continue
+			}
+			ms := what.of(all[s.name])
+			over := median(ms) - direct
+			row := []string{what.name + ", " + s.name, fine(median(ms)), fine(percentile(ms, 99)), fine(over), "", ""}
+			if s.judged && what.most > 0 {
+				row[4], row[5] = number(what.most), verdict(over, what.most)
+			}
+			t.add(row...)
 		}
-		delta, first := median(d.paced)-median(direct.paced), median(d.first)-median(direct.first)
-		row := []string{s.name, fine(median(d.paced)), fine(percentile(d.paced, 99)), fine(delta), "", "", fine(median(d.first)), fine(percentile(d.first, 99)), fine(first), "", ""}
-		if s.judged {
-			row[4], row[5] = number(mostDelay), verdict(delta, mostDelay)
-			row[9], row[10] = number(mostFirst), verdict(first, mostFirst)
-		}
-		t.add(row...)
 	}
-	t.print(b.out, fmt.Sprintf("### %s: delay of a paced delta (%d streams, one delta in %v each) and time to the first text", sh, delayStreams, delayPause))
+	t.print(b.out, fmt.Sprintf("### %s: delay of a paced delta (%d streams, one delta in %v each), and time to the first event and the first text", sh, delayStreams, delayPause))
 }
 
 func fine(f float64) string { return fmt.Sprintf("%.3f", f) }
