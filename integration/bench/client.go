@@ -22,6 +22,15 @@ import (
 // arguments; empty = it has none.
 type arrived func(piece string)
 
+// onText is an arrived that is not called for events without a piece.
+func onText(got func()) arrived {
+	return func(piece string) {
+		if piece != "" {
+			got()
+		}
+	}
+}
+
 // client asks one server. It is safe for concurrent use.
 type client interface {
 	// stream makes one request and reads the answer to its end.

@@ -50,10 +50,10 @@ func (s *server) cancelled(ctx context.Context, b *bench) (time.Duration, error)
 	defer cancel()
 	id := b.number()
 	var at time.Time
-	err := s.client.stream(own, chat, idle(id), func(string) {
+	err := s.client.stream(own, chat, idle(id), onText(func() {
 		at = time.Now()
 		cancel()
-	})
+	}))
 	if at.IsZero() {
 		return 0, fmt.Errorf("no delta came: %w", err)
 	}

@@ -125,7 +125,7 @@ func (s *server) idleMemory(ctx context.Context, b *bench, streams int) (float64
 	defer cancel()
 	for i := range streams {
 		all.Go(func() {
-			err := s.client.stream(ctx, chat, idle(b.number()), func(string) { first <- struct{}{} })
+			err := s.client.stream(ctx, chat, idle(b.number()), onText(func() { first <- struct{}{} }))
 			if ctx.Err() == nil {
 				failed <- err
 			}
