@@ -16,7 +16,7 @@ const (
 	endEvent        = "message_stop"
 )
 
-// usualEvent: the event is one that [event.readUsual] may read; empty = it may be.
+// usualEvent: the event is one that [usual.read] may read; empty = it may be.
 func usualEvent(name string) bool {
 	switch name {
 	case startEvent, blockStartEvent, deltaEvent, stopEvent, lastDeltaEvent, endEvent, "":

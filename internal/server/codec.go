@@ -33,7 +33,8 @@ const (
 // takes 120. Here large fields are copied from the frames straight to where they
 // belong, and the parser gets the rest.
 //
-// Requests are parsed on a goroutine of their own, see package stack.
+// Where there are many goroutines, requests are parsed on one of their own, see package
+// stack.
 type codec struct{ encoding.CodecV2 }
 
 func newCodec() codec { return codec{encoding.GetCodecV2(protocodec.Name)} }
