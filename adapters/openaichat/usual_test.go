@@ -191,17 +191,18 @@ func TestRepeatsAreDecoded(t *testing.T) {
 			call(`{"function":{"name":"f","arguments":"{}"}}`), call(`{"function":{"name":"f","arguments":"{}"}}`), call(`{"function":{"name":"f","arguments":"{\"a\":1}"}}`),
 		},
 	} {
-		once, anew := New().NewDecoder(&adapters.Call{Model: model()}), New().NewDecoder(&adapters.Call{Model: model()})
+		once, _ := New().NewDecoder(&adapters.Call{Model: model()}).(*decoder)
+		anew, _ := New().NewDecoder(&adapters.Call{Model: model()}).(*decoder)
 		repeats := 0
 		for _, in := range frames {
 			var got, want adapters.Sink
-			if _, ok := once.(*decoder).usual.repeat.Piece([]byte(in)); ok {
+			if _, ok := once.usual.repeat.Piece([]byte(in)); ok {
 				repeats++
 			}
 			if err := once.Decode(frame.Frame{Data: []byte(in)}, &got); err != nil {
 				t.Fatal(err)
 			}
-			anew.(*decoder).usual.repeat.Forget()
+			anew.usual.repeat.Forget()
 			if err := anew.Decode(frame.Frame{Data: []byte(in)}, &want); err != nil {
 				t.Fatal(err)
 			}
