@@ -125,6 +125,7 @@ var importTable = []importRule{
 	{pattern: "internal/gcpace"},
 	{pattern: "internal/near", own: nil},
 	{pattern: "internal/principal", own: nil},
+	{pattern: "internal/procs"},
 	{pattern: "internal/stack"},
 	{pattern: "internal/telemetry", own: []string{genPkg, "adapters/profile"}, others: []string{anything}},
 

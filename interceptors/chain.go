@@ -7,6 +7,7 @@ import (
 	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/recovery"
 	"google.golang.org/grpc"
 
+	"github.com/llmd-dev/llmd/internal/procs"
 	"github.com/llmd-dev/llmd/internal/telemetry"
 )
 
@@ -18,6 +19,8 @@ type Options struct {
 	Gate *Gate
 	// Telemetry measures; nil = nobody looks.
 	Telemetry *telemetry.Telemetry
+	// Calls counts those that are at work; nil = nobody counts.
+	Calls *procs.Calls
 }
 
 // Server makes the server options that put the chain around every RPC. From the
@@ -34,6 +37,6 @@ func Server(o Options) []grpc.ServerOption {
 	}
 	stream := &streams{report: calls, recover: answer, gate: o.Gate}
 	return []grpc.ServerOption{
-		grpc.StatsHandler(newStats(o.Telemetry)), grpc.ChainUnaryInterceptor(unary...), grpc.StreamInterceptor(stream.intercept),
+		grpc.StatsHandler(newStats(o.Telemetry, o.Calls)), grpc.ChainUnaryInterceptor(unary...), grpc.StreamInterceptor(stream.intercept),
 	}
 }

@@ -15,10 +15,13 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/health"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+	"github.com/llmd-dev/llmd/internal/procs"
 	"github.com/llmd-dev/llmd/internal/stack"
 )
 
@@ -53,6 +56,9 @@ func (clumsy) Stream(r *llmdv1.StreamRequest, s grpc.ServerStreamingServer[llmdv
 	if err := s.Send(&llmdv1.StreamResponse{}); err != nil {
 		return err
 	}
+	if r.GetGeneration().GetModel() == "wait" {
+		<-s.Context().Done()
+	}
 	return act(r.GetGeneration().GetModel())
 }
 
@@ -76,8 +82,14 @@ func (b *buffer) String() string {
 func dial(t *testing.T) (llmdv1.InferenceServiceClient, *buffer) {
 	t.Helper()
 	log := &buffer{}
-	s := grpc.NewServer(Server(Options{Log: slog.New(slog.NewTextHandler(log, nil))})...)
+	return llmdv1.NewInferenceServiceClient(connect(t, Options{Log: slog.New(slog.NewTextHandler(log, nil))})), log
+}
+
+func connect(t *testing.T, o Options) *grpc.ClientConn {
+	t.Helper()
+	s := grpc.NewServer(Server(o)...)
 	llmdv1.RegisterInferenceServiceServer(s, clumsy{})
+	healthv1.RegisterHealthServer(s, health.NewServer())
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +100,42 @@ func dial(t *testing.T) (llmdv1.InferenceServiceClient, *buffer) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close(); s.Stop() })
-	return llmdv1.NewInferenceServiceClient(conn), log
+	return conn
+}
+
+// What is at work are calls of llmd's own services, from their beginning to their end,
+// whatever that is. A probe may watch for ever.
+func TestCallsAreCounted(t *testing.T) {
+	calls := procs.NewCalls()
+	conn := connect(t, Options{Log: slog.New(slog.DiscardHandler), Calls: calls})
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	probe, err := healthv1.NewHealthClient(conn).Watch(ctx, &healthv1.HealthCheckRequest{})
+	if err == nil {
+		_, err = probe.Recv()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := llmdv1.NewInferenceServiceClient(conn)
+	call, leave := context.WithCancel(ctx)
+	s, err := c.Stream(call, &llmdv1.StreamRequest{Generation: &llmdv1.Generation{Model: "wait"}})
+	if err == nil {
+		_, err = s.Recv()
+	}
+	if got := calls.Now(); err != nil || got != 1 {
+		t.Errorf("%d calls, want the stream: %v", got, err)
+	}
+	_, _ = c.Complete(ctx, &llmdv1.CompleteRequest{Generation: &llmdv1.Generation{Model: "panic"}})
+	_, _ = c.Abort(ctx, &llmdv1.AbortRequest{}) // it is not implemented
+	_ = conn.Invoke(ctx, "/llmd.v1.InferenceService/Nothing", &llmdv1.AbortRequest{}, &llmdv1.AbortResponse{})
+	leave()
+	for calls.Now() != 0 && ctx.Err() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	if got := calls.Now(); got != 0 {
+		t.Errorf("%d calls in the end", got)
+	}
 }
 
 func reason(err error) string {

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+	"github.com/llmd-dev/llmd/internal/procs"
 	"github.com/llmd-dev/llmd/internal/stack"
 	"github.com/llmd-dev/llmd/internal/telemetry"
 )
@@ -31,11 +32,12 @@ const otherMethod = "/_OTHER"
 type rpcStats struct {
 	next      stats.Handler
 	telemetry *telemetry.Telemetry
+	calls     *procs.Calls
 	known     map[string]bool
 }
 
-func newStats(t *telemetry.Telemetry) *rpcStats {
-	s := &rpcStats{telemetry: t, known: map[string]bool{}, next: otelgrpc.NewServerHandler(
+func newStats(t *telemetry.Telemetry, calls *procs.Calls) *rpcStats {
+	s := &rpcStats{telemetry: t, calls: calls, known: map[string]bool{}, next: otelgrpc.NewServerHandler(
 		otelgrpc.WithTracerProvider(t.Tracers()), otelgrpc.WithMeterProvider(t.Meters()), otelgrpc.WithPropagators(telemetry.Propagator()),
 		otelgrpc.WithFilter(func(i *stats.RPCTagInfo) bool { return !open(i.FullMethodName) }), // probes are noise
 	)}
@@ -84,8 +86,14 @@ func headerOf(ctx context.Context, info *stats.RPCTagInfo) *stats.InHeader {
 func (s *rpcStats) HandleRPC(ctx context.Context, event stats.RPCStats) {
 	switch e := event.(type) {
 	case *stats.Begin:
+		if works(ctx) {
+			s.calls.Begin()
+		}
 		s.next.HandleRPC(ctx, event)
 	case *stats.End:
+		if works(ctx) {
+			s.calls.End()
+		}
 		if e.Error == nil {
 			s.next.HandleRPC(ctx, event)
 			return
@@ -94,10 +102,17 @@ func (s *rpcStats) HandleRPC(ctx context.Context, event stats.RPCStats) {
 	}
 }
 
+// works: the call is llmd's own. Probes and their like may stay open for ever.
+func works(ctx context.Context) bool {
+	method, _ := ctx.Value(methodKey{}).(string)
+	return strings.HasPrefix(method, "/llmd.")
+}
+
 // failed tells of a call's error by its reason.
 func (s *rpcStats) failed(ctx context.Context, e *stats.End) {
 	reason := reasonOf(e.Error)
-	if method, _ := ctx.Value(methodKey{}).(string); strings.HasPrefix(method, "/llmd.") {
+	if works(ctx) {
+		method, _ := ctx.Value(methodKey{}).(string)
 		s.telemetry.Failed(ctx, method[1:], reason)
 	}
 	if tooLarge(e.Error) {

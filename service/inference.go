@@ -320,3 +320,6 @@ func (s *Inference) AbortAll() {
 	}
 	s.engine.EndViews()
 }
+
+// Orphans are the responses that are made while nobody reads them.
+func (s *Inference) Orphans() int64 { return s.engine.Orphans() }

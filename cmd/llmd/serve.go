@@ -10,6 +10,7 @@ import (
 
 	"github.com/llmd-dev/llmd/internal/config"
 	"github.com/llmd-dev/llmd/internal/gcpace"
+	"github.com/llmd-dev/llmd/internal/procs"
 	"github.com/llmd-dev/llmd/internal/server"
 )
 
@@ -48,6 +49,7 @@ func (c *serveCmd) Run(s *session) error {
 	native := len(file.Server.Listen)
 	listeners, app.Web = listeners[:native:native], listeners[native:]
 	defer gcpace.Start()()
+	defer procs.Follow(app.Calls, app.Orphans)()
 	served, stopNow := make(chan struct{}), make(chan struct{})
 	defer close(served)
 	go func() {

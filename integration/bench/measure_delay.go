@@ -50,12 +50,9 @@ func (b *bench) measureDelay(ctx context.Context) error {
 	return nil
 }
 
+// measureDelayOf begins with one request at a time: the server has been quiet meanwhile,
+// as the target for the first event has it.
 func (b *bench) measureDelayOf(ctx context.Context, s *server, sh shape, d *delay) error {
-	ages, err := pacedDelays(ctx, s.client, sh, b.share(delayDeltas))
-	if err != nil {
-		return err
-	}
-	d.paced = append(d.paced, ages...)
 	for range b.share(firstRequests) {
 		begun, first, words := time.Now(), time.Duration(0), time.Duration(0)
 		err := s.client.stream(ctx, sh, text(1), func(piece string) {
@@ -71,7 +68,9 @@ func (b *bench) measureDelayOf(ctx context.Context, s *server, sh shape, d *dela
 		}
 		d.first, d.text = append(d.first, millis(first)), append(d.text, millis(words))
 	}
-	return nil
+	ages, err := pacedDelays(ctx, s.client, sh, b.share(delayDeltas))
+	d.paced = append(d.paced, ages...)
+	return err
 }
 
 // pacedDelays are the ages of all deltas of some paced streams, as they arrive.

@@ -15,6 +15,7 @@ import (
 	"github.com/llmd-dev/llmd/internal/config"
 	"github.com/llmd-dev/llmd/internal/fetch"
 	"github.com/llmd-dev/llmd/internal/principal"
+	"github.com/llmd-dev/llmd/internal/procs"
 	"github.com/llmd-dev/llmd/internal/telemetry"
 	"github.com/llmd-dev/llmd/internal/upstream"
 	"github.com/llmd-dev/llmd/service"
@@ -32,6 +33,8 @@ type App struct {
 	Admin net.Listener
 	// Web are the listeners of server.web. They are set before Serve.
 	Web []net.Listener
+	// Calls counts those that are at work.
+	Calls *procs.Calls
 
 	env       config.Env
 	log       *slog.Logger
@@ -65,7 +68,7 @@ func New(file *config.File, env config.Env, version string, logTo io.Writer) (*A
 		return nil, err
 	}
 	a := &App{
-		File: file, env: env, pollEvery: pollEvery, seen: seen,
+		File: file, Calls: procs.NewCalls(), env: env, pollEvery: pollEvery, seen: seen,
 		client: upstream.New(upstream.Options{UserAgent: userAgent, Trace: telemetry.Inject}), inForce: file.Server,
 	}
 	if err := a.setLevel(file.Server.LogLevel); err != nil {
@@ -92,7 +95,7 @@ func New(file *config.File, env config.Env, version string, logTo io.Writer) (*A
 	if certs != nil {
 		certs.log = a.log
 	}
-	chain := interceptors.Options{Log: a.log, Gate: a.gate, Telemetry: a.telemetry}
+	chain := interceptors.Options{Log: a.log, Gate: a.gate, Telemetry: a.telemetry, Calls: a.Calls}
 	if a.transport, err = newTransport(file.Server, a.service, chain, certs); err != nil {
 		return nil, err
 	}
@@ -185,3 +188,6 @@ func (a *App) serve(ctx context.Context, listeners []net.Listener, stopNow <-cha
 	}
 	return a.transport.serve(ctx, listeners, a.Web, stopNow)
 }
+
+// Orphans are the responses that are made while nobody reads them.
+func (a *App) Orphans() int64 { return a.service.Inference.Orphans() }
