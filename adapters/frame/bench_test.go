@@ -33,6 +33,27 @@ func BenchmarkReader(b *testing.B) {
 	}
 }
 
+// An event in each read, as a provider writes them one by one.
+func BenchmarkEventARead(b *testing.B) {
+	one := []byte(`event: content_block_delta
+data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" word"}}
+
+`)
+	r := NewReader(SSE, endless(one), 0)
+	b.SetBytes(int64(len(one)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := r.Next(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// endless gives the same bytes at each Read.
+type endless []byte
+
+func (e endless) Read(p []byte) (int, error) { return copy(p, e), nil }
+
 // The cost of a byte must not depend on how long its frame is, nor on how
 // small the pieces are in which it comes.
 func BenchmarkGrowth(b *testing.B) {

@@ -45,12 +45,12 @@ type sseParser struct {
 }
 
 func (p *sseParser) next() (Frame, error) {
-	if f, ok := p.usual(); ok {
-		return f, nil
-	}
 	for p.in.more() {
 		switch p.state {
 		case lineStart:
+			if f, ok := p.usual(); ok {
+				return f, nil
+			}
 			if p.beginLine() {
 				if f, ok := p.dispatch(); ok {
 					return f, nil
@@ -80,20 +80,12 @@ func (p *sseParser) next() (Frame, error) {
 // usual gives out the event that window begins with, if all of it is there and it is
 // a data line, with or without an event line before it, as nearly all are. Then its
 // data needs no copy, and finding line ends is all there is to do. Anything else is
-// left to the states above.
+// left to the states above. The caller stands at the start of a line.
 func (p *sseParser) usual() (Frame, bool) {
+	if p.open || p.afterCR {
+		return Frame{}, false
+	}
 	rest := p.in.window
-	if p.state != lineStart || p.open || p.afterCR && len(rest) == 0 {
-		return Frame{}, false
-	}
-	if p.afterCR && rest[0] != '\n' {
-		return Frame{}, false
-	}
-	if p.afterCR {
-		p.afterCR = false
-		p.in.skip(1)
-		rest = p.in.window
-	}
 	var name []byte
 	if after, ok := bytes.CutPrefix(rest, []byte("event: ")); ok {
 		name, rest = cutLine(after)
