@@ -5,6 +5,7 @@ import (
 
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
 	"github.com/llmd-dev/llmd/adapters/profile"
+	"github.com/llmd-dev/llmd/adapters/schema"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
@@ -18,6 +19,17 @@ const MaxCacheKey = 64
 // ask for other answers than the caller's.
 // https://platform.openai.com/docs/guides/structured-outputs#supported-schemas
 const LooseSchema = "config.output_json_schema is asked for and not enforced: only one in strict form is"
+
+// OpenAIOutputSchema is OutputSchema in the words that OpenAI takes, which are those that
+// it takes for tools; note is told what was put otherwise or left out.
+func (c *Call) OpenAIOutputSchema(note func(string)) (string, error) {
+	text, err := c.OutputSchema()
+	if text == "" || err != nil {
+		return "", err
+	}
+	const what = "output_json_schema"
+	return RegularSchema(FitSchema(text, schema.OpenAIDraft(), what, note), what, note), nil
+}
 
 // OpenAITier is OpenAI's word for the service tier that the caller asked for; empty =
 // none is sent. supported: the host has tiers. STANDARD is what one without has anyway.

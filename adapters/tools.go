@@ -19,6 +19,8 @@ type ToolRules struct {
 	Listed bool
 	// Root are keywords that the top of a schema must not have.
 	Root []string
+	// Regular: it must have no regular expression that not every engine reads.
+	Regular bool
 	// Note is told what was left out.
 	Note func(string)
 	// NotStrict says why the model cannot be held to a schema; empty = it can.
@@ -75,8 +77,21 @@ func FitSchema(text string, draft schema.Draft, what string, note func(string)) 
 	return fit
 }
 
-// flat takes out what the top of a schema must not have.
+// RegularSchema is a schema without the regular expressions that not every engine reads,
+// and notes that they are left out; what is what the schema is of.
+func RegularSchema(text, what string, note func(string)) string {
+	regular, had := schema.Fit(text, schema.Regular())
+	if len(had) > 0 && note != nil {
+		note(fmt.Sprintf("%s: regular expressions of the schema are left out that the API does not read (%s)", what, strings.Join(had, ", ")))
+	}
+	return regular
+}
+
+// flat takes out what a schema must not have to which the model is not held.
 func (r *ToolRules) flat(t *llmdv1.Tool, text string) string {
+	if r.Regular {
+		text = RegularSchema(text, fmt.Sprintf("tool %q", t.GetName()), r.Note)
+	}
 	flat, had := schema.Flat(text, r.Root)
 	if len(had) > 0 && r.Listed {
 		flat = schema.Listed(flat)

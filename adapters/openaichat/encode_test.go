@@ -495,3 +495,32 @@ func TestDraft(t *testing.T) {
 		}
 	}
 }
+
+// TestPatterns: OpenAI refuses a request for a regular expression that its engine does not
+// read, https://github.com/tombii/better-ccflare/issues/357 and
+// https://github.com/BerriAI/litellm/pull/40485. Others get what the caller gave.
+func TestPatterns(t *testing.T) {
+	const in = `{"type":"object","properties":{"to":{"type":"string","pattern":"^(?!\\.)\\S+@\\S+$"},"id":{"type":"string","pattern":"^\\d+$"}}}`
+	const regular = `{"type":"object","properties":{"to":{"type":"string"},"id":{"type":"string","pattern":"^\\d+$"}}}`
+	for name, want := range map[string]string{"gpt-4.1": regular, "openai/gpt-5.4": regular, "claude-sonnet-4.5": in, "m1": in} {
+		m := model()
+		m.ID, m.Compat.SupportsStrictMode = name, true
+		for _, strict := range []llmdv1.StrictMode{0, llmdv1.StrictMode_STRICT_MODE_PREFER} {
+			g := ask()
+			g.Context.Tools = []*llmdv1.Tool{{Name: "f", ParametersJsonSchema: in, Strict: strict}}
+			if body := encode(t, m, g); !strings.Contains(body, `"parameters":`+want+`,"strict":false`) {
+				t.Errorf("%s, %v: %s", name, strict, body)
+			}
+		}
+		g := ask()
+		g.Config = &llmdv1.GenerationConfig{OutputJsonSchema: in}
+		r, err := request(t, m, g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := strings.Contains(strings.Join(r.Effective.GetAdjustments(), "\n"), "output_json_schema: regular expressions of the schema are left out")
+		if !strings.Contains(string(r.Body), `"schema":`+want) || told != (want == regular) {
+			t.Errorf("%s: %v %s", name, r.Effective.GetAdjustments(), r.Body)
+		}
+	}
+}

@@ -116,7 +116,11 @@ func (e *encoder) cacheMarker() string {
 // can and the schema is within what can be enforced.
 // https://platform.openai.com/docs/guides/structured-outputs
 func (e *encoder) responseFormat() error {
-	text, err := e.call.OutputSchema()
+	read := e.call.OutputSchema
+	if e.maker() == "openai" {
+		read = func() (string, error) { return e.call.OpenAIOutputSchema(e.adjust) }
+	}
+	text, err := read()
 	if err != nil || text == "" {
 		return err
 	}

@@ -66,7 +66,7 @@ func (e *encoder) tool(t *llmdv1.Tool, last bool) error {
 	rules := adapters.ToolRules{Typed: true, Listed: true, Strict: schema.OpenAI(), Note: e.adjust}
 	switch e.maker() {
 	case "openai":
-		rules.Root, rules.Draft = schema.OpenAIRoot(), schema.OpenAIDraft()
+		rules.Root, rules.Draft, rules.Regular = schema.OpenAIRoot(), schema.OpenAIDraft(), true
 	case "anthropic":
 		rules.Root, rules.Draft = schema.ClaudeRoot(), schema.Latest()
 	}

@@ -56,11 +56,13 @@ func tool(schema string, strict llmdv1.StrictMode) func(*llmdv1.Generation) {
 }
 
 const (
-	head      = `{"model":"gpt-5","stream":true,"store":false,`
-	include   = `"include":["reasoning.encrypted_content"],`
-	hi        = `"input":[{"role":"user","content":[{"type":"input_text","text":"Hi"}]}]}`
-	strictly  = `{ "type": "object", "properties": {"q": {"type":"string"}}, "required": ["q"], "additionalProperties": false }`
-	loosely   = `{"type":"object","properties":{"q":{"type":"string"}}}`
+	head     = `{"model":"gpt-5","stream":true,"store":false,`
+	include  = `"include":["reasoning.encrypted_content"],`
+	hi       = `"input":[{"role":"user","content":[{"type":"input_text","text":"Hi"}]}]}`
+	strictly = `{ "type": "object", "properties": {"q": {"type":"string"}}, "required": ["q"], "additionalProperties": false }`
+	loosely  = `{"type":"object","properties":{"q":{"type":"string"}}}`
+	// OpenAI: "regex lookaround is not supported", https://github.com/tombii/better-ccflare/issues/357.
+	around    = `{"type":"object","properties":{"q":{"type":"string","pattern":"^(?!-)"}}}`
 	never     = `{"type":"object","properties":{"q":{"oneOf":[]}}}`
 	toolStart = `"tools":[{"type":"function","name":"look","description":"Looks.","parameters":`
 )
@@ -126,17 +128,22 @@ func TestEncodeOptions(t *testing.T) {
 			ask(config(func(c *llmdv1.GenerationConfig) { c.ServiceTier = llmdv1.ServiceTier_SERVICE_TIER_STANDARD })), gpt(), false,
 			head + include + `"service_tier":"default",` + hi,
 		},
-		"standard tier at Azure": {ask(config(func(c *llmdv1.GenerationConfig) { c.ServiceTier = llmdv1.ServiceTier_SERVICE_TIER_STANDARD })), gpt(), true, head + include + hi},
-		"cache":                  {ask(cache(llmdv1.CacheRetention_CACHE_RETENTION_UNSPECIFIED)), gpt(), false, head + include + `"prompt_cache_key":"` + key + `",` + hi},
-		"cache, long":            {ask(cache(llmdv1.CacheRetention_CACHE_RETENTION_LONG)), gpt(), false, head + include + `"prompt_cache_key":"` + key + `","prompt_cache_retention":"24h",` + hi},
-		"cache, none":            {ask(cache(llmdv1.CacheRetention_CACHE_RETENTION_NONE)), gpt(), false, head + include + hi},
-		"cache, explicit, long":  {ask(cache(llmdv1.CacheRetention_CACHE_RETENTION_LONG)), gpt(explicit), false, head + include + `"prompt_cache_key":"` + key + `","prompt_cache_options":{"ttl":"30m"},` + hi},
-		"cache, explicit, none":  {ask(cache(llmdv1.CacheRetention_CACHE_RETENTION_NONE)), gpt(explicit), false, head + include + `"prompt_cache_options":{"mode":"explicit"},` + hi},
-		"cache, key disabled":    {ask(cache(llmdv1.CacheRetention_CACHE_RETENTION_SHORT)), gpt(func(m *profile.Model) { m.Compat.PromptCacheKeyMode = "disabled" }), false, head + include + hi},
-		"cache at Azure":         {ask(cache(llmdv1.CacheRetention_CACHE_RETENTION_SHORT)), gpt(explicit), true, head + include + `"prompt_cache_key":"` + key + `",` + hi},
-		"a tool":                 {ask(tool(loosely, 0)), gpt(), false, head + include + toolStart + loosely + `,"strict":false}],` + hi},
-		"a strict tool":          {ask(tool(strictly, llmdv1.StrictMode_STRICT_MODE_REQUIRE)), gpt(), false, head + include + toolStart + strictly + `,"strict":true}],` + hi},
-		"strict if it can be":    {ask(tool(never, llmdv1.StrictMode_STRICT_MODE_PREFER)), gpt(), false, head + include + toolStart + never + `,"strict":false}],` + hi},
+		"standard tier at Azure":         {ask(config(func(c *llmdv1.GenerationConfig) { c.ServiceTier = llmdv1.ServiceTier_SERVICE_TIER_STANDARD })), gpt(), true, head + include + hi},
+		"cache":                          {ask(cache(llmdv1.CacheRetention_CACHE_RETENTION_UNSPECIFIED)), gpt(), false, head + include + `"prompt_cache_key":"` + key + `",` + hi},
+		"cache, long":                    {ask(cache(llmdv1.CacheRetention_CACHE_RETENTION_LONG)), gpt(), false, head + include + `"prompt_cache_key":"` + key + `","prompt_cache_retention":"24h",` + hi},
+		"cache, none":                    {ask(cache(llmdv1.CacheRetention_CACHE_RETENTION_NONE)), gpt(), false, head + include + hi},
+		"cache, explicit, long":          {ask(cache(llmdv1.CacheRetention_CACHE_RETENTION_LONG)), gpt(explicit), false, head + include + `"prompt_cache_key":"` + key + `","prompt_cache_options":{"ttl":"30m"},` + hi},
+		"cache, explicit, none":          {ask(cache(llmdv1.CacheRetention_CACHE_RETENTION_NONE)), gpt(explicit), false, head + include + `"prompt_cache_options":{"mode":"explicit"},` + hi},
+		"cache, key disabled":            {ask(cache(llmdv1.CacheRetention_CACHE_RETENTION_SHORT)), gpt(func(m *profile.Model) { m.Compat.PromptCacheKeyMode = "disabled" }), false, head + include + hi},
+		"cache at Azure":                 {ask(cache(llmdv1.CacheRetention_CACHE_RETENTION_SHORT)), gpt(explicit), true, head + include + `"prompt_cache_key":"` + key + `",` + hi},
+		"a tool":                         {ask(tool(loosely, 0)), gpt(), false, head + include + toolStart + loosely + `,"strict":false}],` + hi},
+		"a strict tool":                  {ask(tool(strictly, llmdv1.StrictMode_STRICT_MODE_REQUIRE)), gpt(), false, head + include + toolStart + strictly + `,"strict":true}],` + hi},
+		"strict if it can be":            {ask(tool(never, llmdv1.StrictMode_STRICT_MODE_PREFER)), gpt(), false, head + include + toolStart + never + `,"strict":false}],` + hi},
+		"an expression that is not read": {ask(tool(around, llmdv1.StrictMode_STRICT_MODE_PREFER)), gpt(), false, head + include + toolStart + loosely + `,"strict":false}],` + hi},
+		"an expression that is not read, for the answer": {
+			ask(config(func(c *llmdv1.GenerationConfig) { c.OutputJsonSchema = around })), gpt(), true,
+			head + include + `"text":{"format":{"type":"json_schema","name":"output","strict":false,"schema":` + loosely + `}},` + hi,
+		},
 		"made strict": {ask(tool(loosely, llmdv1.StrictMode_STRICT_MODE_PREFER)), gpt(), false, head + include + toolStart +
 			`{"type":"object","properties":{"q":{"anyOf":[{"type":"string"},{"type":"null"}]}},"required":["q"],"additionalProperties":false},"strict":true}],` + hi},
 		"no strict mode": {

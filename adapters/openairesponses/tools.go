@@ -40,7 +40,8 @@ func (e *encoder) tools() error {
 func (e *encoder) tool(t *llmdv1.Tool) error {
 	rules := adapters.ToolRules{
 		Draft: schema.OpenAIDraft(), Typed: true, Listed: true, Root: schema.OpenAIRoot(), Strict: schema.OpenAI(),
-		Note: func(s string) { e.effect.Adjustments = append(e.effect.Adjustments, s) },
+		Regular: true,
+		Note:    func(s string) { e.effect.Adjustments = append(e.effect.Adjustments, s) },
 	}
 	if !e.compat.SupportsStrictMode {
 		rules.NotStrict = fmt.Sprintf("provider %q does not hold models to schemas", e.call.Model.Provider)

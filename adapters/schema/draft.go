@@ -24,6 +24,8 @@ type Draft struct {
 	// Defs: definitions are found in "$defs" alone, beside "$ref" stand only a description
 	// and a default, and the root is no reference.
 	Defs bool
+	// Regular: a regular expression that not every engine reads is left out.
+	Regular bool
 }
 
 // Latest is draft 2020-12: "JSON schema is invalid. It must match JSON Schema draft
@@ -100,6 +102,9 @@ func (f *fitter) schema(text []byte) []byte {
 	}
 	if f.draft.Defs {
 		members = f.alone(members)
+	}
+	if f.draft.Regular {
+		members = f.patterns(members)
 	}
 	if len(f.had) == before {
 		return text

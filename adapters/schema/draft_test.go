@@ -50,6 +50,16 @@ func TestFit(t *testing.T) {
 			"reference as root", GoogleDraft(), `{"$schema":"http://json-schema.org/draft-07/schema#","$ref":"#/definitions/A~1s","definitions":{"A/s":{"type":"object","properties":{"q":{"type":"string"}}}}}`,
 			`{"$schema":"https://json-schema.org/draft/2020-12/schema","$defs":{"A/s":{"type":"object","properties":{"q":{"type":"string"}}}},"type":"object","properties":{"q":{"type":"string"}}}`, "$ref definitions",
 		},
+		{
+			"expressions", Regular(), `{"properties":{"mail":{"type":"string","format":"email","pattern":"^(?!\\.)\\S+@\\S+$"},"field":{"anyOf":[{"pattern":"^[^\\p{Cc}]{1,200}$"},{"pattern":"^[^\\]]+(?:\\(?=)\\/\\u00e9\\1$"}]}}}`,
+			`{"properties":{"mail":{"type":"string","format":"email"},"field":{"anyOf":[{},{"pattern":"^[^\\]]+(?:\\(?=)\\/\\u00e9\\1$"}]}}}`, "pattern",
+		},
+		{
+			"expressions for names", Regular(), `{"$schema":"http://json-schema.org/draft-07/schema#","patternProperties":{"^x-":{},"^(?<=a)b":{"type":"string"}},"additionalProperties":false}`,
+			`{"$schema":"http://json-schema.org/draft-07/schema#","patternProperties":{"^x-":{}}}`, "patternProperties",
+		},
+		{"expressions that all read", Regular(), `{"patternProperties":{"^x-":{"pattern":"\\bx\\b"}},"properties":{"pattern":{"const":{"pattern":"(?=x)"}}},"pattern":7}`, "", ""},
+		{"expressions elsewhere", OpenAIDraft(), `{"pattern":"(?=x)"}`, "", ""},
 		{"references elsewhere", Latest(), `{"$ref":"#/definitions/a","definitions":{"a":{}},"title":"t"}`, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -65,7 +75,7 @@ func TestFit(t *testing.T) {
 				t.Errorf("once more it is %s %v", again, had)
 			}
 			// The short way goes where the long one changes nothing, and for all drafts.
-			for _, d := range []Draft{{}, Latest(), OpenAIDraft(), GoogleDraft()} {
+			for _, d := range []Draft{{}, Latest(), OpenAIDraft(), GoogleDraft(), Regular()} {
 				for _, text := range []string{c.in, got} {
 					if fit, had := d.fit(text); d.plain(text) && (fit != text || had != nil) {
 						t.Errorf("%+v: %s is plain, and becomes %s %v", d, text, fit, had)

@@ -112,6 +112,24 @@ func (n *node) values(rules *Rules) error {
 			return n.fault(m.Key, "has a value that is not supported")
 		}
 	}
+	return n.words(rules)
+}
+
+// words checks the keywords that restrict texts.
+func (n *node) words(rules *Rules) error {
+	refused := lookaround | dialect
+	if rules.SimplePatterns {
+		refused |= backreference | boundary
+	}
+	if m := n.get("pattern"); m != nil && irregular(m.Value, refused) {
+		return n.fault(m.Key, "has an expression that is not supported")
+	}
+	if m := n.get("enum"); m != nil && rules.Scalars {
+		values, _ := jsonwire.Elements(m.Value) // none if it is no list
+		if slices.ContainsFunc(values, func(v jsonwire.Member) bool { return v.Value[0] == '{' || v.Value[0] == '[' }) {
+			return n.fault(m.Key, "has a value that is not supported")
+		}
+	}
 	return nil
 }
 

@@ -19,7 +19,13 @@ func (d Draft) plainSchema(c *jsonwire.Cursor) {
 	list, items := false, false
 	for c.Begin('{'); c.More('}'); {
 		switch string(c.Key()) {
-		case "properties", "patternProperties", "$defs", "dependentSchemas":
+		case "properties", "$defs", "dependentSchemas":
+			d.plainMap(c)
+		case "pattern":
+			failIf(c, d.Regular)
+			c.Skip()
+		case "patternProperties":
+			failIf(c, d.Regular)
 			d.plainMap(c)
 		case "definitions":
 			failIf(c, d.Defs)

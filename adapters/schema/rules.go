@@ -15,6 +15,11 @@ type Rules struct {
 	Formats []string
 	// ShortMinItems: "minItems" may be 0 or 1 alone.
 	ShortMinItems bool
+	// SimplePatterns: a "pattern" has neither references to its groups nor boundaries of
+	// words.
+	SimplePatterns bool
+	// Scalars: the values of "enum" are no objects and no arrays.
+	Scalars bool
 }
 
 // OpenAI are the rules of OpenAI and of those that follow it.
@@ -35,11 +40,13 @@ func OpenAI() Rules {
 func Claude() Rules {
 	return Rules{
 		Refused: []string{
-			"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "maxItems", "uniqueItems",
-			"minContains", "maxContains", "minProperties", "maxProperties",
+			"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength",
+			"maxItems", "uniqueItems", "minContains", "maxContains", "minProperties", "maxProperties",
 		},
-		Formats:       []string{"date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"},
-		ShortMinItems: true,
+		Formats:        []string{"date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"},
+		ShortMinItems:  true,
+		SimplePatterns: true,
+		Scalars:        true,
 	}
 }
 

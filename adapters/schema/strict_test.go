@@ -69,6 +69,8 @@ func TestStrictReferences(t *testing.T) {
 
 func TestFaults(t *testing.T) {
 	common := map[string]struct{ in, keyword, path string }{
+		"lookaround":             {object(`{"type":"string","pattern":"(?=.*P)"}`), "pattern", "/properties/a"},
+		"property of Unicode":    {object(`{"type":"string","pattern":"^\\p{L}+$"}`), "pattern", "/properties/a"},
 		"root is no object":      {`{"type":"string"}`, "type", ""},
 		"root is a union":        {`{"type":"object","anyOf":[{"type":"string"}]}`, "anyOf", ""},
 		"root without type":      {`{"properties":{}}`, "type", ""},
@@ -122,7 +124,7 @@ func TestFaults(t *testing.T) {
 // TestClaudeFaults: what only Claude's grammar cannot say.
 func TestClaudeFaults(t *testing.T) {
 	for _, k := range []string{
-		"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "maxItems", "uniqueItems",
+		"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "maxItems", "uniqueItems",
 		"minContains", "maxContains", "minProperties", "maxProperties",
 	} {
 		in := object(`{"type":"number","` + k + `":1}`)
@@ -133,7 +135,19 @@ func TestClaudeFaults(t *testing.T) {
 	}
 	fault(t, "minItems", object(`{"type":"array","items":{"type":"string"},"minItems":2}`), Claude(), "minItems", "/properties/a")
 	fault(t, "format", object(`{"type":"string","format":"color"}`), Claude(), "format", "/properties/a")
-	for _, in := range []string{`{"type":"array","items":{"type":"string"},"minItems":1}`, `{"type":"string","format":"uri"}`} {
+	fault(t, "enum", object(`{"enum":[1,{}]}`), Claude(), "enum", "/properties/a")
+	// Its answers to these: "Backreferences are not supported", "\b is not supported",
+	// https://github.com/ENTERPILOT/GoModel/pull/963.
+	for _, expression := range []string{`^(a)\\1$`, `\\bParis\\b`} {
+		in := object(`{"type":"string","pattern":"` + expression + `"}`)
+		fault(t, expression, in, Claude(), "pattern", "/properties/a")
+		if _, err := Strict(in, OpenAI()); err != nil {
+			t.Errorf("%s: %v", expression, err)
+		}
+	}
+	for _, in := range []string{
+		`{"type":"array","items":{"type":"string"},"minItems":1}`, `{"type":"string","format":"uri"}`, `{"type":"string","pattern":"^P[a-z\\b]+$"}`, `{"enum":["[",null]}`,
+	} {
 		if _, err := Strict(object(in), Claude()); err != nil {
 			t.Errorf("%s: %v", in, err)
 		}

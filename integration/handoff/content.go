@@ -107,12 +107,12 @@ func (s source) result(id, name string) *llmdv1.Message {
 }
 
 // tools are what every conversation has; each takes a text, by which its calls are
-// known. That of edit is in draft 4 of JSON Schema, with a tuple and a definition, and has
-// alternatives at its top.
+// known. That of edit is in draft 4 of JSON Schema, with a tuple, a definition and an
+// expression that is JavaScript's, and has alternatives at its top.
 func tools() []*llmdv1.Tool {
 	const read = `{"type":"object","properties":{"path":{"type":"string"},"limit":{"type":"integer"}},"required":["path"]}`
-	const edit = `{"type":"object","properties":{"text":{"type":"string"},"at":{"type":"number","minimum":0,"exclusiveMinimum":true},"range":{"type":"array","items":[{"type":"integer"},{"type":"integer"}],"additionalItems":false},"mode":{"$ref":"#/definitions/mode","title":"Mode"},"opts":{"type":"object","properties":{"dry":{"type":"boolean"},"tags":{"type":"array","items":{"type":"string"}}},"required":["dry"]}},"required":["text"],"anyOf":[{"required":["at"]},{"required":["range"]}],"definitions":{"mode":{"type":"string"}}}`
-	const strict = `{"type":"object","properties":{"query":{"type":"string"}},"required":["query"],"additionalProperties":false}`
+	const edit = `{"type":"object","properties":{"text":{"type":"string"},"at":{"type":"number","minimum":0,"exclusiveMinimum":true},"range":{"type":"array","items":[{"type":"integer"},{"type":"integer"}],"additionalItems":false},"mode":{"$ref":"#/definitions/mode","title":"Mode"},"opts":{"type":"object","properties":{"dry":{"type":"boolean"},"tags":{"type":"array","items":{"type":"string"}}},"required":["dry"]}},"required":["text"],"anyOf":[{"required":["at"]},{"required":["range"]}],"definitions":{"mode":{"type":"string","pattern":"^(?!-)[^\\p{Cc}]+$"}}}`
+	const strict = `{"type":"object","properties":{"query":{"type":"string","minLength":1}},"required":["query"],"additionalProperties":false}`
 	return []*llmdv1.Tool{
 		{Name: "read_file", Description: "Reads a file.", ParametersJsonSchema: read},
 		{Name: "edit", ParametersJsonSchema: edit},

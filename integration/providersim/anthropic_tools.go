@@ -169,6 +169,9 @@ func closedSchema(v *value, bad report, path string) {
 				bad(path, "For '%s' type, property '%s' is not supported", s.get("type").str(), word)
 			}
 		}
+		if looksAround.MatchString(s.get("pattern").str()) {
+			bad(path, "Invalid regex in pattern field: Quantifier '?' without preceding element")
+		}
 	})
 }
 

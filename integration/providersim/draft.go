@@ -1,6 +1,10 @@
 package providersim
 
-import "slices"
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
 
 // What APIs want of the draft of JSON Schema that the schema of a tool is written in.
 const (
@@ -59,13 +63,24 @@ func responsesDraft(r *request, bad report) {
 	}
 }
 
-// openAIDraft: OpenAI wants to know the items of every array, too.
+// looksAround: a group that matches nothing, none of which is escaped in the tests.
+var looksAround = regexp.MustCompile(`\(\?<?[=!]`)
+
+// openAIDraft: OpenAI wants to know the items of every array, too, and reads patterns
+// with an engine of its own, https://github.com/tombii/better-ccflare/issues/357 and
+// https://github.com/BerriAI/litellm/pull/40485.
 func openAIDraft(v *value, bad report, path string) {
 	latestDraft(v, bad, path)
 	eachSchema(v, path, func(s *value, path string) {
 		list := slices.ContainsFunc(s.get("type").list(), func(t *value) bool { return t.str() == "array" })
 		if (list || s.get("type").str() == "array") && s.get("items") == nil {
 			bad(path, "array schema missing items.")
+		}
+		switch p := s.get("pattern").str(); {
+		case looksAround.MatchString(p):
+			bad(path, "Invalid JSON schema: regex lookaround is not supported.")
+		case strings.Contains(p, `\p`):
+			bad(path, "'%s' is not a 'regex'.", p)
 		}
 	})
 }
