@@ -38,10 +38,10 @@ func percent(n uint64) int {
 }
 
 // Start sets the pace after each collection until stop is called, which sets Go's own
-// again. It does nothing where the environment says GOGC or GOMEMLIMIT: somebody has
-// thought about it.
+// again. It does nothing where the environment says GOGC: somebody has thought about it.
+// A GOMEMLIMIT is no pace: Go keeps to it whatever GOGC is, and collects earlier near it.
 func Start() (stop func()) {
-	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
+	if os.Getenv("GOGC") != "" {
 		return func() {}
 	}
 	p := &pacer{over: make(chan struct{})}
