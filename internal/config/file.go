@@ -35,7 +35,7 @@ type Server struct {
 	// MaxConnectionAge is when a connection is told to go away; 0 = half an hour where
 	// other machines can reach llmd, else never; negative = never.
 	MaxConnectionAge time.Duration
-	// DrainTimeout is how long running streams may go on after SIGTERM.
+	// DrainTimeout is how long llmd may take to end after SIGTERM.
 	DrainTimeout time.Duration
 	// Reflection is "auto", "on" or "off"; see [Server.ReflectionOn].
 	Reflection string

@@ -52,7 +52,7 @@ func serverKeys(s *Server) []key {
 		},
 		{
 			name: "drain_timeout", kind: "duration", def: "30s",
-			doc:  "How long running streams may go on after SIGTERM; then they end as aborted.",
+			doc:  "How long llmd may take to end after SIGTERM. Streams that still run ten seconds before that, or a third of a time under 30s, end as aborted.",
 			read: func(v value) { v.duration(&s.DrainTimeout, 0, time.Hour) },
 		},
 		{
@@ -62,7 +62,7 @@ func serverKeys(s *Server) []key {
 		},
 		{
 			name: "partial_store", kind: "on or off", def: "on",
-			doc:  "Keep responses for five minutes, for GetResponse and for a repeated request_id.",
+			doc:  "Keep responses for five minutes, for GetResponse and for a repeated request_id. off switches off GetResponse, Attach and StreamOptions.detached.",
 			read: func(v value) { v.onOff(&s.PartialStore) },
 		},
 		{
