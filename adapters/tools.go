@@ -2,6 +2,7 @@ package adapters
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/llmd-dev/llmd/adapters/jsonstream"
@@ -27,6 +28,9 @@ type ToolRules struct {
 	NotStrict string
 	// Strict is what it takes of a schema that it is held to.
 	Strict schema.Rules
+	// Room is what is left in the request for schemas that it is held to; nil has no end.
+	// Tools for which it must be come first, see [RequiredFirst].
+	Room *schema.Room
 }
 
 // ToolSchema is the schema of a tool as it goes out, and whether the model is to be
@@ -55,6 +59,9 @@ func (c *Call) ToolSchema(t *llmdv1.Tool, rules ToolRules) (text string, strict 
 	if why == "" {
 		converted, err := schema.Strict(text, rules.Strict)
 		if err == nil {
+			err = rules.Room.Take(converted)
+		}
+		if err == nil {
 			return converted, true, nil
 		}
 		why = strings.TrimPrefix(err.Error(), "schema: ")
@@ -65,6 +72,20 @@ func (c *Call) ToolSchema(t *llmdv1.Tool, rules ToolRules) (text string, strict 
 		}
 	}
 	return rules.flat(t, text), false, nil
+}
+
+// RequiredFirst are tools with their places, first those to whose schemas the model must
+// be held.
+func RequiredFirst(tools []*llmdv1.Tool) iter.Seq2[int, *llmdv1.Tool] {
+	return func(yield func(int, *llmdv1.Tool) bool) {
+		for _, first := range []bool{true, false} {
+			for i, t := range tools {
+				if required := t.GetStrict() == llmdv1.StrictMode_STRICT_MODE_REQUIRE; required == first && !yield(i, t) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // FitSchema puts a schema in the words of the draft that is taken, and notes what was put

@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -407,6 +408,42 @@ func TestStrict(t *testing.T) {
 	} {
 		if !strings.Contains(string(r.Body), want) {
 			t.Errorf("%s is not in %s", want, r.Body)
+		}
+	}
+}
+
+// TestStrictLimits: a request has at most 20 strict tools. Those that only prefer to be
+// strict make room for those that must be, and one that must and cannot is refused.
+// https://docs.anthropic.com/en/docs/build-with-claude/structured-outputs#schema-complexity-limits
+func TestStrictLimits(t *testing.T) {
+	for _, c := range []struct{ preferred, required, strict int }{{20, 0, 20}, {49, 0, 20}, {30, 3, 20}, {0, 20, 20}, {5, 21, -1}} {
+		s := newSetup()
+		s.m.Compat.SupportsStrictTools = true
+		for i := range c.preferred + c.required {
+			mode := llmdv1.StrictMode_STRICT_MODE_PREFER
+			if i >= c.preferred {
+				mode = llmdv1.StrictMode_STRICT_MODE_REQUIRE
+			}
+			s.g.Context.Tools = append(s.g.Context.Tools, &llmdv1.Tool{Name: fmt.Sprintf("t%02d", i), Strict: mode})
+		}
+		r, err := s.encode(t)
+		if c.strict < 0 {
+			if e, ok := errors.AsType[*adapters.CapabilityError](err); !ok || e.Capability != "strict_tools" {
+				t.Errorf("%+v: %v", c, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		body := string(r.Body)
+		if got := strings.Count(body, `"strict":true`); got != c.strict || strings.Count(body, `"name":"t`) != c.preferred+c.required {
+			t.Errorf("%+v: %d are strict: %s", c, got, body)
+		}
+		for i := range c.required {
+			if name := fmt.Sprintf(`"name":"t%02d","input_schema":{"type":"object","properties":{},"required":[],"additionalProperties":false},"strict":true`, c.preferred+i); !strings.Contains(body, name) {
+				t.Errorf("%+v: no %s in %s", c, name, body)
+			}
 		}
 	}
 }

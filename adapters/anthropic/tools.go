@@ -30,12 +30,13 @@ func (c choice) forced() bool { return c.mode == "any" || c.mode == "tool" }
 // https://docs.anthropic.com/en/docs/agents-and-tools/tool-use/implement-tool-use.
 func (r *request) decideTools() error {
 	o := r.call.Options
-	for _, t := range o.Tools {
-		sent, err := r.tool(t)
-		if err != nil {
+	r.tools = make([]tool, len(o.Tools))
+	room := schema.ClaudeRoom(r.schema)
+	for i, t := range adapters.RequiredFirst(o.Tools) {
+		var err error
+		if r.tools[i], err = r.tool(t, room); err != nil {
 			return err
 		}
-		r.tools = append(r.tools, sent)
 	}
 	switch {
 	case len(r.tools) > 0:
@@ -102,8 +103,8 @@ func (r *request) declareHistory() {
 
 // tool translates one tool. The API demands that a schema says that it is one of an
 // object.
-func (r *request) tool(t *llmdv1.Tool) (tool, error) {
-	rules := adapters.ToolRules{Draft: schema.Latest(), Typed: true, Root: schema.ClaudeRoot(), Note: r.adjust, Strict: schema.Claude()}
+func (r *request) tool(t *llmdv1.Tool, room *schema.Room) (tool, error) {
+	rules := adapters.ToolRules{Draft: schema.Latest(), Typed: true, Root: schema.ClaudeRoot(), Note: r.adjust, Strict: schema.Claude(), Room: room}
 	if !r.call.Model.Compat.SupportsStrictTools {
 		rules.NotStrict = "the host has no strict tools"
 	}

@@ -32,12 +32,13 @@ func (c choice) forced() bool { return c.mode == "any" || c.mode == "tool" }
 // https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolConfiguration.html.
 func (r *request) decideTools() error {
 	o := r.call.Options
-	for _, t := range o.Tools {
-		sent, err := r.tool(t)
-		if err != nil {
+	r.tools = make([]tool, len(o.Tools))
+	room := schema.ClaudeRoom(r.schema)
+	for i, t := range adapters.RequiredFirst(o.Tools) {
+		var err error
+		if r.tools[i], err = r.tool(t, room); err != nil {
 			return err
 		}
-		r.tools = append(r.tools, sent)
 	}
 	if len(r.tools) == 0 {
 		r.declareHistory()
@@ -92,8 +93,8 @@ func (r *request) declareHistory() {
 
 // tool translates one tool. The API demands that a schema says that it is one of an
 // object.
-func (r *request) tool(t *llmdv1.Tool) (tool, error) {
-	rules := adapters.ToolRules{Typed: true, Strict: schema.Claude(), Note: r.adjust}
+func (r *request) tool(t *llmdv1.Tool, room *schema.Room) (tool, error) {
+	rules := adapters.ToolRules{Typed: true, Strict: schema.Claude(), Room: room, Note: r.adjust}
 	if r.traits.family == claude {
 		rules.Root, rules.Draft = schema.ClaudeRoot(), schema.Latest()
 	}

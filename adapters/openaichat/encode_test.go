@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -521,6 +522,35 @@ func TestPatterns(t *testing.T) {
 		told := strings.Contains(strings.Join(r.Effective.GetAdjustments(), "\n"), "output_json_schema: regular expressions of the schema are left out")
 		if !strings.Contains(string(r.Body), `"schema":`+want) || told != (want == regular) {
 			t.Errorf("%s: %v %s", name, r.Effective.GetAdjustments(), r.Body)
+		}
+	}
+}
+
+// TestStrictRules: a model is held to schemas by the rules of its maker, which hosts hand on:
+// "For 'integer' type, property 'minimum' is not supported", and no more than 16 values of
+// several types, https://docs.anthropic.com/en/docs/build-with-claude/structured-outputs.
+func TestStrictRules(t *testing.T) {
+	const bound = `{"type":"object","properties":{"n":{"type":"integer","minimum":1}},"required":["n"],"additionalProperties":false}`
+	const may = `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"},"c":{"type":"string"},"d":{"type":"string"},"e":{"type":"string"},"f":{"type":"string"}}}`
+	for name, want := range map[string]struct {
+		answer bool
+		strict int
+	}{"anthropic/claude-sonnet-4.5": {false, 2}, "openai/gpt-5.4": {true, 4}} {
+		m := model()
+		m.ID, m.Compat.SupportsStrictMode = name, true
+		g := ask()
+		g.Config = &llmdv1.GenerationConfig{OutputJsonSchema: bound}
+		if body := encode(t, m, g); strings.Contains(body, `"strict":true,"schema":`+bound) != want.answer {
+			t.Errorf("%s: %s", name, body)
+		}
+		g = ask()
+		for _, in := range []string{bound, may, may, may} {
+			g.Context.Tools = append(g.Context.Tools, &llmdv1.Tool{Name: "f" + strconv.Itoa(len(g.Context.Tools)), ParametersJsonSchema: in, Strict: llmdv1.StrictMode_STRICT_MODE_PREFER})
+		}
+		g.Context.Tools[3].Strict = llmdv1.StrictMode_STRICT_MODE_REQUIRE
+		body := encode(t, m, g)
+		if got := strings.Count(body, `"strict":true`); got != want.strict || !strings.HasSuffix(strings.Split(body, `}}],"messages"`)[0], `"strict":true`) {
+			t.Errorf("%s: %d are strict: %s", name, got, body)
 		}
 	}
 }

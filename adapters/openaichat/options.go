@@ -133,7 +133,7 @@ func (e *encoder) responseFormat() error {
 	w.Member("name", "output")
 	switch {
 	case !e.compat.SupportsStrictMode:
-	case schema.Holds(text, schema.OpenAI()):
+	case schema.Holds(text, e.strictRules()):
 		w.Key("strict")
 		w.Bool(true)
 	default:

@@ -22,12 +22,19 @@ func (e *encoder) tools() error {
 		}
 		return e.call.NeedsTool()
 	}
-	w.Key("tools")
-	w.BeginArray()
-	for i, t := range e.opts.Tools {
-		if err := e.tool(t, i == len(e.opts.Tools)-1); err != nil {
+	sent := make([]tool, len(e.opts.Tools))
+	rules := e.toolRules()
+	for i, t := range adapters.RequiredFirst(e.opts.Tools) {
+		text, strict, err := e.call.ToolSchema(t, rules)
+		if err != nil {
 			return err
 		}
+		sent[i] = tool{t, text, strict}
+	}
+	w.Key("tools")
+	w.BeginArray()
+	for i := range sent {
+		e.tool(&sent[i], i == len(sent)-1)
 	}
 	w.EndArray()
 	adapters.WriteOpenAIToolChoice(w, &e.opts, "required", true)
@@ -60,23 +67,40 @@ func (e *encoder) maker() string {
 	return ""
 }
 
-// tool writes one function. A schema that the host takes goes out byte for byte: models
-// see the order of its keys, and so do prompt caches.
-func (e *encoder) tool(t *llmdv1.Tool, last bool) error {
-	rules := adapters.ToolRules{Typed: true, Listed: true, Strict: schema.OpenAI(), Note: e.adjust}
+// strictRules is what the maker takes of a schema that the model is held to.
+func (e *encoder) strictRules() schema.Rules {
+	if e.maker() == "anthropic" {
+		return schema.Claude()
+	}
+	return schema.OpenAI()
+}
+
+// toolRules is what is taken of the schemas of tools.
+func (e *encoder) toolRules() adapters.ToolRules {
+	rules := adapters.ToolRules{Typed: true, Listed: true, Strict: e.strictRules(), Note: e.adjust}
 	switch e.maker() {
 	case "openai":
 		rules.Root, rules.Draft, rules.Regular = schema.OpenAIRoot(), schema.OpenAIDraft(), true
 	case "anthropic":
 		rules.Root, rules.Draft = schema.ClaudeRoot(), schema.Latest()
+		rules.Room = schema.ClaudeRoom(e.config.GetOutputJsonSchema())
 	}
 	if !e.compat.SupportsStrictMode {
 		rules.NotStrict = fmt.Sprintf("provider %q does not enforce schemas", e.call.Model.Provider)
 	}
-	text, strict, err := e.call.ToolSchema(t, rules)
-	if err != nil {
-		return err
-	}
+	return rules
+}
+
+// tool is a function with its schema as it is sent.
+type tool struct {
+	*llmdv1.Tool
+	schema string
+	strict bool
+}
+
+// tool writes one function. A schema that the host takes goes out byte for byte: models
+// see the order of its keys, and so do prompt caches.
+func (e *encoder) tool(t *tool, last bool) {
 	w := &e.w
 	w.BeginObject()
 	w.Member("type", "function")
@@ -85,10 +109,10 @@ func (e *encoder) tool(t *llmdv1.Tool, last bool) error {
 	w.Member("name", t.GetName())
 	w.MemberIf("description", t.GetDescription())
 	w.Key("parameters")
-	w.Raw(text)
+	w.Raw(t.schema)
 	if e.compat.SupportsStrictMode {
 		w.Key("strict")
-		w.Bool(strict)
+		w.Bool(t.strict)
 	}
 	w.EndObject()
 	if marker := e.cacheMarker(); last && marker != "" {
@@ -96,7 +120,6 @@ func (e *encoder) tool(t *llmdv1.Tool, last bool) error {
 		w.Raw(marker)
 	}
 	w.EndObject()
-	return nil
 }
 
 // hasToolHistory says whether the conversation holds calls or results.

@@ -148,13 +148,34 @@ func anthropicToolSchema(r *request, bad report) {
 }
 
 func anthropicStrict(r *request, bad report) {
+	tools, unions := 0, unionsOf(r.body.get("output_config", "format", "schema"))
+	defer func() {
+		if tools > 20 {
+			bad("tools", "Too many strict tools (%d). The maximum is 20.", tools)
+		}
+		if unions > 16 {
+			bad("tools", "Schemas contains too many parameters with union types (%d parameters with type arrays or anyOf) which exceeds the limit: 16", unions)
+		}
+	}()
 	for i, t := range r.body.get("tools").list() {
 		if !t.get("strict").truth() {
 			continue
 		}
 		path := at("tools", i) + ".input_schema"
+		tools++
+		unions += unionsOf(t.get("input_schema"))
 		closedSchema(t.get("input_schema"), bad, path)
 	}
+}
+
+// unionsOf counts the values that may be of several types.
+func unionsOf(v *value) (n int) {
+	eachSchema(v, "", func(s *value, _ string) {
+		if s.get("anyOf") != nil || s.get("type").is(array) {
+			n++
+		}
+	})
+	return n
 }
 
 // closedSchema is what Anthropic wants of a schema that it enforces: every object

@@ -133,6 +133,9 @@ func TestAnthropicRules(t *testing.T) {
 		{rule: "anthropic.tools.draft", old: `"properties":{}`, now: `"properties":{"a":{"type":"array","items":[{}]}}`},
 		{rule: "anthropic.tools.draft", old: `"properties":{}`, now: `"properties":{"a":{"minimum":0,"exclusiveMinimum":true}}`},
 		{rule: "anthropic.tools.strict_schema", old: `[{"name":"look"`, now: `[{"strict":true,"name":"look"`},
+		{rule: "anthropic.tools.strict_schema", old: `"tools":[`, now: `"tools":[` + strings.Repeat(`{"strict":true,"name":"look","input_schema":{"type":"object","properties":{},"additionalProperties":false}},`, 21)},
+		{rule: "anthropic.tools.strict_schema", old: `"tools":[`, now: `"output_config":{"format":{"type":"json_schema","schema":{"type":"object","properties":{` + strings.TrimSuffix(strings.Repeat(`"a":{"type":["string","null"]},`, 16), ",") + `}}}},` +
+			`"tools":[{"strict":true,"name":"look","input_schema":{"type":"object","properties":{"a":{"anyOf":[{}]}},"additionalProperties":false}},`},
 		{rule: "anthropic.tool_choice.valid", old: `{"type":"auto"}`, now: `{"type":"tool","name":"x"}`},
 		{rule: "anthropic.tool_choice.valid", old: `{"type":"auto"}`, now: `{"type":"required"}`},
 		{rule: "anthropic.thinking.type", old: enabled, now: `"thinking":{"type":"on"}`},
