@@ -109,6 +109,9 @@ type Constraints struct {
 	ToolErrorFlag bool
 	// SignatureFormats are the signature formats that this API can carry.
 	SignatureFormats []string
+	// Carries says whether the API can carry the data of a signature in one of them; nil
+	// = any.
+	Carries func(*llmdv1.Signature) bool
 	// UnsignedThinking: thinking of the same model may go back without a
 	// signature.
 	UnsignedThinking bool

@@ -183,11 +183,13 @@ func limits(to issuer) adapters.Constraints {
 		c.ToolCallIDs = word64
 		c.MergeTurns, c.UserFirst, c.UnsignedThinking = true, true, true
 		c.ProviderContent, c.Pairs = true, []adapters.Pair{{Call: "executableCode", Result: "codeExecutionResult", CallID: "id", ResultID: "id"}}
+		c.Carries = func(s *llmdv1.Signature) bool { return string(s.GetData()) != "spoilt" }
 		c.CallSignature = &llmdv1.Signature{Data: []byte("skip_thought_signature_validator"), Format: "google.thought"}
 	case mistral:
 		c.ToolCallIDs = adapters.IDRule{ExactLen: 9, Alphanumeric: true}
 		c.ToolErrorFlag, c.Prefill = false, true
 	case bedrock:
+		c.Carries = func(s *llmdv1.Signature) bool { return string(s.GetData()) != "spoilt" }
 		c.ToolCallIDs = word64
 		c.ErrorResultImages, c.MergeTurns, c.UserFirst = false, true, true
 	}

@@ -17,6 +17,7 @@ const (
 	usable                  // the target issued it and its API can carry it
 	noIssuer                // nobody knows who issued it
 	foreign                 // another model issued it
+	spoilt                  // the target issued it and it is no longer what that was
 )
 
 // judge compares a signature's issuer with the target. The ids are those that
@@ -33,6 +34,9 @@ func (h *handoff) judge(s *llmdv1.Signature) verdict {
 		return noIssuer
 	case s.GetApi() == m.API && s.GetProvider() == m.Provider && s.GetModel() == m.ID &&
 		s.GetEndpoint() == m.Endpoint && slices.Contains(h.Constraints.SignatureFormats, s.GetFormat()):
+		if h.Constraints.Carries != nil && !h.Constraints.Carries(s) {
+			return spoilt
+		}
 		return usable
 	default:
 		return foreign
@@ -156,6 +160,8 @@ func (a *answer) text(k int, b *llmdv1.AssistantContent) *llmdv1.AssistantConten
 		a.note(k, rewritten, ruleNoIssuer, "the text is sent without its signature")
 	case foreign:
 		a.note(k, rewritten, ruleTextSignature, "another model signed it")
+	case spoilt:
+		a.note(k, rewritten, ruleSignatureSpoilt, "the text is sent without its signature")
 	case unsigned, usable:
 		return b
 	}

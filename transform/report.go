@@ -18,7 +18,8 @@ const (
 	ruleBlockIncomplete = "block.incomplete"
 	ruleBlockUnknown    = "block.unknown"
 
-	ruleNoIssuer = "signature.no_issuer"
+	ruleNoIssuer        = "signature.no_issuer"
+	ruleSignatureSpoilt = "signature.spoilt"
 
 	ruleThinkingForeign  = "thinking.foreign"
 	ruleThinkingUnsigned = "thinking.unsigned"
@@ -58,7 +59,7 @@ func Rules() []string {
 	return []string{
 		ruleTurnAborted, ruleTurnEmpty, ruleTurnMerged, ruleTurnUserInserted,
 		ruleBlockIncomplete, ruleBlockUnknown,
-		ruleNoIssuer,
+		ruleNoIssuer, ruleSignatureSpoilt,
 		ruleThinkingForeign, ruleThinkingUnsigned, ruleThinkingRedacted, ruleThinkingEmpty,
 		ruleThinkingLast,
 		ruleTextSignature, ruleTextEmpty,

@@ -281,6 +281,22 @@ func thinkingExamples() []example {
 				change(1, 2, rewritten, "signature.no_issuer"), change(1, 3, rewritten, "signature.no_issuer")),
 		},
 		{
+			name: "its own signature that is none any more is not replayed", to: gemini,
+			in: conversation(ask, answer(gemini, thinking("b", gemini.sign("google.thought", "spoilt")), thinking(" ", gemini.sign("google.thought", "spoilt")),
+				signedText("y", gemini.sign("google.thought", "spoilt")), signedText("", gemini.sign("google.thought", "ok")),
+				toolCall(&llmdv1.ToolCall{Id: "c", Name: "look", ArgumentsJson: "{}", Signature: gemini.sign("google.thought", "spoilt")})), returns("c", "1")),
+			want: conversation(ask, answer(gemini, thinking("b", nil), text("y"), signedText("", gemini.sign("google.thought", "ok")),
+				toolCall(&llmdv1.ToolCall{Id: "c", Name: "look", ArgumentsJson: "{}", Signature: limits(gemini).CallSignature})), returns("c", "1")),
+			changes: changes(change(1, 0, rewritten, "signature.spoilt"), change(1, 1, dropped, "signature.spoilt"), change(1, 2, rewritten, "signature.spoilt"),
+				change(1, 4, rewritten, "signature.spoilt"), change(1, 4, inserted, "tool_call.signature_inserted")),
+		},
+		{
+			name: "nor is its thinking, where that must be signed", to: bedrock,
+			in:      conversation(ask, answer(bedrock, thinking("b", bedrock.sign(bedrock.format(), "spoilt")), redacted(bedrock.sign(bedrock.format(), "spoilt")), text("y")), next),
+			want:    conversation(ask, answer(bedrock, text("b"), text("y")), next),
+			changes: changes(change(1, 0, downgraded, "signature.spoilt"), change(1, 1, dropped, "signature.spoilt")),
+		},
+		{
 			name: "but the thinking may do without", to: chat,
 			in:      conversation(ask, answer(chat, thinking("b", anonymous), text("y")), next),
 			want:    conversation(ask, answer(chat, thinking("b", nil), text("y")), next),

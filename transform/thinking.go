@@ -22,7 +22,7 @@ func (a *answer) thinking(k int, b *llmdv1.AssistantContent) *llmdv1.AssistantCo
 	case v == unsigned && blank:
 		a.note(k, rewritten, ruleThinkingEmpty, "thinking with neither text nor signature says nothing")
 		return nil
-	case th.GetRedacted():
+	case th.GetRedacted() && v != spoilt:
 		a.note(k, dropped, ruleThinkingRedacted, "only its issuer can read it")
 		return nil
 	case a.own && v != foreign && !blank && a.Constraints.UnsignedThinking:
@@ -43,7 +43,8 @@ func (a *answer) unsigned(k int, b *llmdv1.AssistantContent, v verdict) *llmdv1.
 	if v == unsigned {
 		return b
 	}
-	a.note(k, rewritten, ruleNoIssuer, "the thinking is sent without its signature")
+	rule, _ := thinkingRule(v, a.own)
+	a.note(k, rewritten, rule, "the thinking is sent without its signature")
 	th := shallow(b.GetThinking())
 	th.Signature = nil
 	return &llmdv1.AssistantContent{Block: &llmdv1.AssistantContent_Thinking{Thinking: th}}
@@ -54,6 +55,8 @@ func thinkingRule(v verdict, own bool) (rule, why string) {
 	switch {
 	case v == noIssuer:
 		return ruleNoIssuer, "its signature names no issuer"
+	case v == spoilt:
+		return ruleSignatureSpoilt, "its signature is not what the API signs with"
 	case v == unsigned && own:
 		return ruleThinkingUnsigned, "the API takes only signed thinking back"
 	default:

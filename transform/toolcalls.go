@@ -67,6 +67,9 @@ func (a *answer) callSignature(k int, c *llmdv1.ToolCall) *llmdv1.Signature {
 	case noIssuer:
 		a.note(k, rewritten, ruleNoIssuer, "the call is sent without its signature")
 		signature = nil
+	case spoilt:
+		a.note(k, rewritten, ruleSignatureSpoilt, "the call is sent without its signature")
+		signature = nil
 	case foreign:
 		a.note(k, rewritten, ruleCallSignatureRemoved, "another model signed it")
 		signature = nil

@@ -454,5 +454,11 @@ func TestConstraints(t *testing.T) {
 		if c.Prefill != want.prefill || c.ToolErrorFlag != want.flag || c.UnsignedThinking != want.unsigned || !c.MergeTurns || !c.UserFirst || !c.ProviderContent {
 			t.Errorf("%s: %+v", id, c)
 		}
+		// https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ReasoningContentBlock.html
+		for data, ok := range map[string]bool{"cmVk": true, "red": false} {
+			if c.Carries(&llmdv1.Signature{Data: []byte(data), Format: redactedFormat}) != ok || !c.Carries(&llmdv1.Signature{Data: []byte(data), Format: reasoningFormat}) {
+				t.Errorf("%s: %q", id, data)
+			}
+		}
 	}
 }

@@ -1,12 +1,14 @@
 package bedrock
 
 import (
+	"encoding/base64"
 	"encoding/json"
 
 	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/frame"
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
 	"github.com/llmd-dev/llmd/adapters/profile"
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
 const (
@@ -52,6 +54,7 @@ func (*Adapter) Constraints(m *profile.Model) adapters.Constraints {
 		Prefill:           t.prefills(),
 		ToolErrorFlag:     t.hasStatus(),
 		SignatureFormats:  []string{reasoningFormat, redactedFormat},
+		Carries:           carries,
 		UnsignedThinking:  t.family != claude,
 		ProviderContent:   true,
 		Pairs:             []adapters.Pair{{Call: "toolUse", Result: "toolResult", CallID: "toolUseId", ResultID: "toolUseId"}},
@@ -59,6 +62,15 @@ func (*Adapter) Constraints(m *profile.Model) adapters.Constraints {
 		AnswerAfterThinking: t.family == claude,
 		WholeSurrogates:     true,
 	}
+}
+
+// carries says whether a signature can be sent: what is redacted is bytes.
+func carries(s *llmdv1.Signature) bool {
+	if s.GetFormat() != redactedFormat {
+		return true
+	}
+	_, err := base64.StdEncoding.DecodeString(string(s.GetData()))
+	return err == nil
 }
 
 // event is one frame. Which members are set depends on the frame's name, which the

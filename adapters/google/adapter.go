@@ -68,6 +68,7 @@ func (a *Adapter) Constraints(m *profile.Model) adapters.Constraints {
 		Prefill:           family.prefill(),
 		ToolErrorFlag:     true,
 		SignatureFormats:  []string{signatureFormat},
+		Carries:           func(s *llmdv1.Signature) bool { return signatureText(s) != "" },
 		UnsignedThinking:  true,
 		ProviderContent:   true,
 		// https://ai.google.dev/api/caching#Part

@@ -331,6 +331,12 @@ func TestConstraints(t *testing.T) {
 	if c.CallSignature != nil || c.ToolCallIDs != (adapters.IDRule{}) || !c.Prefill || !c.MergeTurns || !c.UserFirst || !c.ToolErrorFlag || !c.ProviderContent || c.Images {
 		t.Errorf("2.5: %+v", c)
 	}
+	// https://ai.google.dev/api/caching#Part: "A base64-encoded string".
+	for data, ok := range map[string]bool{"QUI=": true, "QUI": true, "_-8=": true, bypassSignature: true, "not base64": false, "A": false, "": false} {
+		if c.Carries(&llmdv1.Signature{Data: []byte(data), Format: signatureFormat}) != ok {
+			t.Errorf("%q is carried: %v", data, !ok)
+		}
+	}
 	for id, prefill := range map[string]bool{
 		"gemini-3-pro-preview": true, "gemini-3.1-pro": true, "gemini-3.5-flash": true,
 		"gemini-3.5-flash-lite": false, "gemini-3.6-flash": false, "gemini-4-argon": false, "gemini-flash-latest": false,

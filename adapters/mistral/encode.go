@@ -5,6 +5,7 @@ import (
 
 	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/frame"
+	"github.com/llmd-dev/llmd/adapters/jsonstream"
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
 	"github.com/llmd-dev/llmd/adapters/profile"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
@@ -44,6 +45,7 @@ func (*Adapter) Constraints(m *profile.Model) adapters.Constraints {
 		UserFirst:        true,
 		Prefill:          true,
 		SignatureFormats: []string{formatThinking},
+		Carries:          func(s *llmdv1.Signature) bool { return jsonstream.Object(s.GetData()) == nil },
 		UnsignedThinking: true,
 		ProviderContent:  true,
 	}

@@ -114,7 +114,14 @@ func TestConstraints(t *testing.T) {
 		ImageTypes:       []string{"image/jpeg", "image/png", "image/gif", "image/webp"},
 		SignatureFormats: []string{"mistral.thinking"}, UnsignedThinking: true, ProviderContent: true,
 	}
-	if d := cmp.Diff(want, mistral.New().Constraints(m)); d != "" {
+	got := mistral.New().Constraints(m)
+	for data, ok := range map[string]bool{`{"type":"thinking"}`: true, `[]`: false, `{`: false} {
+		if got.Carries(&llmdv1.Signature{Data: []byte(data), Format: "mistral.thinking"}) != ok {
+			t.Errorf("%s is carried: %v", data, !ok)
+		}
+	}
+	got.Carries = nil
+	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
 	m.Input = nil

@@ -140,6 +140,12 @@ func oddities() []odd {
 			}
 			o.ask()
 		}},
+		{"its own signatures, spelled otherwise", func(o *oddity) {
+			o.ask()
+			o.mine(func(*llmdv1.AssistantContent) bool { return true })
+			spoil(o.Messages[len(o.Messages)-1].GetAssistant().GetContent())
+			o.ask()
+		}},
 		{"users in a row, some of nothing", func(o *oddity) {
 			o.ask()
 			o.add(&llmdv1.Message{Message: &llmdv1.Message_User{User: &llmdv1.UserMessage{Content: []*llmdv1.UserContent{oddWords(""), oddWords(" ")}}}})

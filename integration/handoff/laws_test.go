@@ -184,7 +184,7 @@ func trueReport(w *World, t Turn, p *Prepared) *broken {
 				continue
 			}
 			sent := bytes.Contains(p.Body, []byte(x.needle))
-			words := strings.HasPrefix(c.GetRule(), "thinking.") || c.GetRule() == "signature.no_issuer"
+			words := strings.HasPrefix(c.GetRule(), "thinking.") || strings.HasPrefix(c.GetRule(), "signature.")
 			switch {
 			case c.GetAction() == dropped && sent:
 				return breach("true report", "%v, and %s is sent", c, x.needle)
@@ -239,7 +239,7 @@ func signaturesReturn(_ *World, t Turn, p *Prepared) *broken {
 // unnames says whether a change is by a rule that takes a provider's own reference off,
 // because the provider would refuse it there.
 func unnames(c *llmdv1.HandoffChange) bool {
-	return slices.Contains([]string{"signature.no_issuer", "thinking.empty", "item.duplicate", "item.id_normalized", "reasoning_item.empty"}, c.GetRule())
+	return slices.Contains([]string{"signature.no_issuer", "signature.spoilt", "thinking.empty", "item.duplicate", "item.id_normalized", "reasoning_item.empty"}, c.GetRule())
 }
 
 // signatureNeedle is what a request holds of a signature: its bytes, or for references

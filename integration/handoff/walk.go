@@ -140,8 +140,21 @@ func (k *Walk) Take(a *llmdv1.AssistantMessage) {
 				}
 			}
 		}
+	case 4: // signatures that were spelled otherwise on the way
+		spoil(a.GetContent())
 	}
 	k.Context.Messages = append(k.Context.Messages, &llmdv1.Message{Message: &llmdv1.Message_Assistant{Assistant: a}})
+}
+
+// spoil spells signatures otherwise than their issuer, where the API can tell.
+func spoil(content []*llmdv1.AssistantContent) {
+	for _, c := range content {
+		for _, s := range []*llmdv1.Signature{c.GetText().GetSignature(), c.GetThinking().GetSignature(), c.GetToolCall().GetSignature()} {
+			if slices.Contains([]string{"google.thought", "bedrock.redacted", "mistral.thinking"}, s.GetFormat()) {
+				s.Data = append(slices.Clone(s.Data), " spoilt"...)
+			}
+		}
+	}
 }
 
 func unsign(c *llmdv1.AssistantContent) {
