@@ -82,13 +82,13 @@ func (d *decoder) dispatch(e *event, f frame.Frame, sink *adapters.Sink) error {
 	case startEvent:
 		return d.start(e.Message, sink)
 	case blockStartEvent:
-		return d.startBlock(e.Index, e.ContentBlock, sink)
+		return d.startBlock(int(e.Index), e.ContentBlock, sink)
 	case deltaEvent:
-		if b := d.open[e.Index]; b == nil || !b.add(&e.Delta, f.Data, sink) {
+		if b := d.open[int(e.Index)]; b == nil || !b.add(&e.Delta, f.Data, sink) {
 			d.lost(&e.Delta, sink)
 		}
 	case stopEvent:
-		d.endBlock(e.Index, sink)
+		d.endBlock(int(e.Index), sink)
 	case lastDeltaEvent:
 		d.use(e.Usage, sink)
 		d.stopped(e.Delta.StopReason, e.Delta.StopDetails)

@@ -52,7 +52,7 @@ func (u *usual) read(data []byte) *event {
 		case "type":
 			e.Type = usualWord(&c, startEvent, blockStartEvent, deltaEvent, stopEvent, lastDeltaEvent, endEvent)
 		case "index":
-			e.Index = c.Int()
+			e.Index = jsonwire.Number(c.Int())
 		case "delta":
 			u.readDelta(&c)
 		case "message":

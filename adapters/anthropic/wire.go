@@ -84,7 +84,7 @@ func pairs() []adapters.Pair {
 // https://docs.anthropic.com/en/docs/build-with-claude/streaming#event-types.
 type event struct {
 	Type         string          `json:"type"`
-	Index        int             `json:"index"`
+	Index        jsonwire.Number `json:"index"`
 	Message      *message        `json:"message"`
 	ContentBlock json.RawMessage `json:"content_block"`
 	Delta        delta           `json:"delta"`

@@ -72,11 +72,11 @@ func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
 	}
 	switch f.Event {
 	case "contentBlockStart":
-		d.startBlock(e.Index, e.Start, sink)
+		d.startBlock(int(e.Index), e.Start, sink)
 	case "contentBlockDelta":
 		d.addDelta(e, f.Data, sink)
 	case "contentBlockStop":
-		d.endBlock(e.Index, sink)
+		d.endBlock(int(e.Index), sink)
 	case "messageStop":
 		d.finish(e.StopReason, sink)
 	case "metadata":
@@ -135,22 +135,22 @@ func (d *decoder) startBlock(index int, raw json.RawMessage, sink *adapters.Sink
 
 // addDelta works a delta in. Each kind of delta says to what kind of block it belongs.
 func (d *decoder) addDelta(e *event, data []byte, sink *adapters.Sink) {
-	t, some := &e.Delta, false
+	t, index, some := &e.Delta, int(e.Index), false
 	if t.Reasoning != nil {
 		some = true
-		d.reason(e.Index, t.Reasoning, sink)
+		d.reason(index, t.Reasoning, sink)
 	}
 	if len(t.Citation) > 0 && t.Citation[0] == '{' {
 		some = true
-		b := d.block(e.Index, textBlock, sink)
+		b := d.block(index, textBlock, sink)
 		b.citations = append(b.citations, t.Citation)
 	}
 	if t.Text != nil {
 		some = true
-		d.block(e.Index, textBlock, sink).text(string(*t.Text), sink)
+		d.block(index, textBlock, sink).text(string(*t.Text), sink)
 	}
 	if t.ToolUse != nil {
-		some = d.addInput(e.Index, string(t.ToolUse.Input), sink)
+		some = d.addInput(index, string(t.ToolUse.Input), sink)
 	}
 	if some {
 		return
@@ -163,7 +163,7 @@ func (d *decoder) addDelta(e *event, data []byte, sink *adapters.Sink) {
 		return
 	}
 	if strange(again.Delta) != "" {
-		d.block(e.Index, opaqueBlock, sink).opaque.add(again.Delta, opaqueDepth)
+		d.block(index, opaqueBlock, sink).opaque.add(again.Delta, opaqueDepth)
 	}
 }
 
@@ -356,15 +356,27 @@ func known(name string) bool {
 
 // strange is the kind of a block that has no type of its own here; empty = the union
 // holds nothing, or something that is read elsewhere.
-func strange(raw json.RawMessage) string {
+func strange(raw json.RawMessage) (kind string) {
 	members, _ := jsonwire.Members(raw) // none if it is no object
 	for _, m := range members {
 		switch {
 		case kindOf(m.Value) == 0:
 		case m.Key == "text", m.Key == "reasoningContent", m.Key == "citation":
 		default:
-			return m.Key
+			kind = kindBy(kind, m.Key)
 		}
 	}
-	return ""
+	return kind
+}
+
+// kindBy is what kind of block the members of a union come to, of which next is a further
+// one. A kind that is known counts more than a name that is not and may be a remark beside
+// it, and "__type" says nothing.
+// https://github.com/aws/aws-sdk-kotlin/issues/1044.
+func kindBy(kind, next string) string {
+	known := next == "toolUse" || next == "toolResult"
+	if next != "__type" && (kind == "" || known) {
+		return next
+	}
+	return kind
 }

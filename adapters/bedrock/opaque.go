@@ -3,7 +3,6 @@ package bedrock
 import (
 	"encoding/base64"
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"github.com/llmd-dev/llmd/adapters"
@@ -134,9 +133,15 @@ func (o *opaque) isText() bool {
 
 // assemble is the block's kind and the block as the API takes it back.
 func (o *opaque) assemble() (kind string, block []byte) {
-	at := max(0, slices.IndexFunc(o.members, func(m opaqueMember) bool { return m.value.kind != 0 }))
-	kind = o.members[at].key
-	inner := o.members[at].value
+	for _, m := range o.members {
+		if m.value.kind != 0 {
+			kind = kindBy(kind, m.key)
+		}
+	}
+	if kind == "" {
+		kind = o.members[0].key
+	}
+	inner := o.member(kind)
 	switch kind {
 	case "toolUse":
 		// The deltas spell the input, the block holds it.

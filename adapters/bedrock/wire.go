@@ -77,7 +77,7 @@ func carries(s *llmdv1.Signature) bool {
 // framing carries.
 // https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStreamOutput.html.
 type event struct {
-	Index int             `json:"contentBlockIndex"`
+	Index jsonwire.Number `json:"contentBlockIndex"`
 	Start json.RawMessage `json:"start"`
 	Delta delta           `json:"delta"`
 

@@ -226,8 +226,9 @@ func withoutText(raw json.RawMessage) json.RawMessage {
 	return w.Bytes()
 }
 
-// partKind is the name of what a part holds; empty if it holds nothing.
-func partKind(raw json.RawMessage) string {
+// partKind is the name of what a part holds; empty if it holds nothing. A name that is
+// known counts more than one that is not and may be a remark beside it.
+func partKind(raw json.RawMessage) (kind string) {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	if t, err := decoder.Token(); err != nil || t != json.Delim('{') {
 		return ""
@@ -242,11 +243,20 @@ func partKind(raw json.RawMessage) string {
 			return ""
 		}
 		name, _ := key.(string)
-		if string(value) != "null" && !slices.Contains(partExtras(), name) {
+		switch {
+		case string(value) == "null":
+		case slices.Contains(partKinds(), name):
 			return name
+		case kind == "" && !slices.Contains(partExtras(), name):
+			kind = name
 		}
 	}
-	return ""
+	return kind
+}
+
+// partKinds are the names of the untyped content that [part] knows.
+func partKinds() []string {
+	return []string{"inlineData", "fileData", "executableCode", "codeExecutionResult", "toolCall", "toolResponse"}
 }
 
 // partExtras are what stands beside the content of a part.

@@ -22,14 +22,15 @@ func (d *decoder) functionCall(p *part, sink *adapters.Sink) {
 		return
 	}
 	// A piece that says both again goes on with the call.
-	if d.call == nil || f.Name != "" && (f.ID == "" || f.ID != d.call.id || f.Name != d.call.name) {
+	id, name := string(f.ID), string(f.Name)
+	if d.call == nil || name != "" && (id == "" || id != d.call.id || name != d.call.name) {
 		d.endCall(sink)
 		d.endText(sink)
-		d.call = &streamedCall{block: d.open(), id: f.ID, name: f.Name}
-		sink.ToolCall(d.call.block, f.ID, f.Name, "")
-	} else if f.ID != "" && d.call.id == "" {
-		d.call.id = f.ID
-		sink.ToolCall(d.call.block, f.ID, "", "")
+		d.call = &streamedCall{block: d.open(), id: id, name: name}
+		sink.ToolCall(d.call.block, id, name, "")
+	} else if id != "" && d.call.id == "" {
+		d.call.id = id
+		sink.ToolCall(d.call.block, id, "", "")
 	}
 	c := d.call
 	d.sign(c.block, p, sink)

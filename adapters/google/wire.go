@@ -73,8 +73,8 @@ func (t *there) UnmarshalJSON(data []byte) error {
 //
 // https://cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling#streaming-fc
 type functionCall struct {
-	ID           string          `json:"id"`
-	Name         string          `json:"name"`
+	ID           jsonwire.Word   `json:"id"`
+	Name         jsonwire.Word   `json:"name"`
 	Args         json.RawMessage `json:"args"`
 	PartialArgs  []partialArg    `json:"partialArgs"`
 	WillContinue bool            `json:"willContinue"`
@@ -123,8 +123,10 @@ func (w *word) UnmarshalJSON(data []byte) error {
 		*w = word(s)
 		return err
 	}
-	if _, err := strconv.Atoi(string(data)); err == nil {
-		*w = word(data)
+	if data[0] == '-' || data[0] >= '0' && data[0] <= '9' {
+		var n jsonwire.Number
+		_ = n.UnmarshalJSON(data) // never fails
+		*w = word(strconv.FormatInt(int64(n), 10))
 	}
 	return nil
 }

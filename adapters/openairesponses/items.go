@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/jsonwire"
 )
 
 // A piece of reasoning is one part of its summary, or of its content where a host
 // shows what the model really thought.
 type piece struct {
 	from  source
-	index int
+	index jsonwire.Number
 }
 
 type source uint8
@@ -28,16 +29,16 @@ const between = "\n\n"
 
 // slot is one item while it comes in.
 type slot struct {
-	key    int    // the block's
-	kind   string // the item's type
-	id     string // the item's, as it was last said
-	number int    // its output_index; -1 = it came without
+	key    int             // the block's
+	kind   string          // the item's type
+	id     string          // the item's, as it was last said
+	number jsonwire.Number // its output_index; -1 = it came without
 	// told: a call was announced; streamed: deltas came.
 	told, streamed bool
 	// piece is where the last delta of reasoning belongs.
 	piece piece
 	// content is where the last delta of a message belongs.
-	content int
+	content jsonwire.Number
 	// held are arguments that came whole with the call's beginning. Some hosts
 	// send them again as deltas, or "{}" in their place.
 	held string
@@ -52,7 +53,7 @@ type slot struct {
 // items are the items of the answer. output_index tells them apart: ids do not,
 // as some hosts (GitHub Copilot) give an item a new one in every event.
 type items struct {
-	byIndex map[int]*slot
+	byIndex map[jsonwire.Number]*slot
 	byID    map[string]*slot
 	byKind  map[string][]*slot // in the order they came
 	last    *slot
@@ -62,7 +63,7 @@ type items struct {
 }
 
 func newItems() items {
-	return items{byIndex: map[int]*slot{}, byID: map[string]*slot{}, byKind: map[string][]*slot{}, refused: -1}
+	return items{byIndex: map[jsonwire.Number]*slot{}, byID: map[string]*slot{}, byKind: map[string][]*slot{}, refused: -1}
 }
 
 // key is a new block.

@@ -17,7 +17,7 @@ const (
 // padding (obfuscation), so none repeats the one before.
 type usual struct {
 	event event
-	index int
+	index jsonwire.Number
 }
 
 // read reads a frame if it is a usual one. Names that are not known here and values
@@ -35,12 +35,12 @@ func (u *usual) read(data []byte) *event {
 		case "item_id":
 			e.ItemID = usualID(&c, lastID)
 		case "output_index":
-			u.index = c.Int()
+			u.index = jsonwire.Number(c.Int())
 			e.OutputIndex = &u.index
 		case "content_index":
-			e.ContentIndex = c.Int()
+			e.ContentIndex = jsonwire.Number(c.Int())
 		case "summary_index":
-			e.SummaryIndex = c.Int()
+			e.SummaryIndex = jsonwire.Number(c.Int())
 		case "delta":
 			e.Delta = looseText(c.Text())
 		case "sequence_number", "logprobs", "obfuscation":

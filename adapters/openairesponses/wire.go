@@ -33,10 +33,10 @@ type event struct {
 	Type         string
 	Object       string // "response" where the whole answer is one document
 	Response     *response
-	OutputIndex  *int   `json:"output_index"`
-	ItemID       string `json:"item_id"`
-	ContentIndex int    `json:"content_index"`
-	SummaryIndex int    `json:"summary_index"`
+	OutputIndex  *jsonwire.Number `json:"output_index"`
+	ItemID       string           `json:"item_id"`
+	ContentIndex jsonwire.Number  `json:"content_index"`
+	SummaryIndex jsonwire.Number  `json:"summary_index"`
 	Item         json.RawMessage
 	Delta        looseText
 	Text         looseText
