@@ -14,6 +14,7 @@ import (
 
 	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/frame"
+	"github.com/llmd-dev/llmd/adapters/jsonwire"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
@@ -294,5 +295,36 @@ func BenchmarkDecode(b *testing.B) {
 		if err := d.Decode(frame.Frame{Data: data}, &s); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// TestManyMembers: an item of thinking in pieces is one item again, however many members it
+// has; of a name said twice the first counts.
+func TestManyMembers(t *testing.T) {
+	piece := func(text string, from, to int) string {
+		var w jsonwire.Writer
+		w.BeginObject()
+		w.Member("type", "reasoning.text")
+		w.Member("text", text)
+		for i := from; i < to; i++ {
+			w.Member(fmt.Sprint("k", i), text)
+		}
+		w.EndObject()
+		return deltaOf(`{"reasoning_details":[` + string(w.Bytes()) + `]}`)
+	}
+	got, err := decode(model(), chunks(piece("a", 0, 20), piece("b", 10, 40), piece("c", 0, 40), end("stop")))
+	if err != nil || len(got.Blocks) != 1 {
+		t.Fatalf("%v, %+v", err, got)
+	}
+	want := `[{"type":"reasoning.text","text":"abc"`
+	for i := range 40 {
+		value := "a"
+		if i >= 20 {
+			value = "b"
+		}
+		want += fmt.Sprintf(`,"k%d":%q`, i, value)
+	}
+	if want += "}]"; got.Blocks[0].Signature != want {
+		t.Errorf("got  %s\nwant %s", got.Blocks[0].Signature, want)
 	}
 }

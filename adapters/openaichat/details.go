@@ -26,6 +26,7 @@ type detail struct {
 	kind    string            // its type
 	raw     json.RawMessage   // as it came, while it is one piece
 	members []jsonwire.Member // all but the text
+	places  map[string]int    // of members by key, where there are many
 	text    strings.Builder   // WTF-8: a pair may be split over two pieces
 }
 
@@ -58,7 +59,7 @@ func (ds *details) add(raw json.RawMessage) {
 			d.text.WriteString(textOf(m.Value))
 			hasText = d.text.Len() > 0
 		}
-		d.members = append(d.members, m)
+		d.append(m)
 	}
 	if n := len(ds.items); n > 0 && ds.items[n-1].continuedBy(d, hasText) {
 		ds.items[n-1].merge(d)
@@ -86,21 +87,51 @@ func (d *detail) merge(next *detail) {
 	d.raw = nil
 	d.text.WriteString(next.text.String())
 	for _, m := range next.members {
-		i := slices.IndexFunc(d.members, func(have jsonwire.Member) bool { return have.Key == m.Key })
+		i := d.find(m.Key)
 		switch {
 		case i < 0:
-			d.members = append(d.members, m)
+			d.append(m)
 		case blank(d.members[i].Value):
 			d.members[i].Value = m.Value
 		}
 	}
 }
 
-func (d *detail) member(key string) json.RawMessage {
-	for _, m := range d.members {
-		if m.Key == key {
-			return m.Value
+// fewMembers is how many members are searched one by one. Items have a handful.
+const fewMembers = 16
+
+func (d *detail) append(m jsonwire.Member) {
+	d.members = append(d.members, m)
+	n := len(d.members)
+	switch {
+	case n <= fewMembers:
+		return
+	case d.places == nil:
+		d.places = map[string]int{}
+		for i := n - 1; i >= 0; i-- { // of a name said twice the first counts
+			d.places[d.members[i].Key] = i
 		}
+	default:
+		if _, ok := d.places[m.Key]; !ok {
+			d.places[m.Key] = n - 1
+		}
+	}
+}
+
+// find is the place of a member; negative if there is none.
+func (d *detail) find(key string) int {
+	if d.places == nil {
+		return slices.IndexFunc(d.members, func(m jsonwire.Member) bool { return m.Key == key })
+	}
+	if i, ok := d.places[key]; ok {
+		return i
+	}
+	return -1
+}
+
+func (d *detail) member(key string) json.RawMessage {
+	if i := d.find(key); i >= 0 {
+		return d.members[i].Value
 	}
 	return nil
 }
