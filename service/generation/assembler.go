@@ -46,14 +46,18 @@ type assembler struct {
 
 	blocks  []*block       // in content order, started ones only
 	byKey   map[int]*block // the decoder's numbers
-	opened  []*block       // opened, not started yet
+	unnamed []*block       // calls in the order they opened; those that have started or ended count no more
+	silent  *block         // another block that was opened last and has not started
 	usage   *llmdv1.Usage  // events share it: another replaces it, it is never changed
 	tier    string
 	stop    *adapters.Part // the provider's terminal marker
 	ids     map[string]bool
-	overrun bool // content came after the terminal marker
-	size    int  // content bytes so far
-	snapAt  int  // size at which the next snapshot is due
+	// suffixes are the next to try for ids that are missing or taken: a provider may have
+	// taken all the others.
+	suffixes map[string]int32
+	overrun  bool // content came after the terminal marker
+	size     int  // content bytes so far
+	snapAt   int  // size at which the next snapshot is due
 
 	out []event
 }
@@ -230,14 +234,21 @@ func (a *assembler) open(key int, kind blockKind) *block {
 		a.byKey = map[int]*block{}
 	}
 	// An earlier block that is still silent keeps its place before this one.
-	for _, o := range slices.Clone(a.opened) {
-		if o.kind != toolCallBlock && !o.ended {
-			a.start(o)
-		}
+	if o := a.silent; o != nil && !o.ended {
+		a.start(o)
 	}
-	a.opened = slices.DeleteFunc(a.opened, func(o *block) bool { return o.started || o.ended })
+	a.silent = nil
 	a.byKey[key] = b
-	a.opened = append(a.opened, b)
+	a.size += smallEventBytes // many empty blocks are an answer of a size, too
+	if kind != toolCallBlock {
+		a.silent = b
+		return b
+	}
+	// Most calls have their names, so that the list stays short.
+	for n := len(a.unnamed) - 1; n >= 0 && !a.unnamed[n].waits(); n-- {
+		a.unnamed = a.unnamed[:n]
+	}
+	a.unnamed = append(a.unnamed, b)
 	return b
 }
 
@@ -247,9 +258,10 @@ func (a *assembler) start(b *block) {
 		return
 	}
 	b.started, b.index = true, int32(len(a.blocks))
-	a.size += smallEventBytes // many empty blocks are an answer of a size, too
 	a.blocks = append(a.blocks, b)
-	a.opened = slices.DeleteFunc(a.opened, func(o *block) bool { return o == b })
+	if b == a.silent {
+		a.silent = nil
+	}
 	switch b.kind {
 	case textBlock:
 		a.emit(&llmdv1.StreamResponse{Event: &llmdv1.StreamResponse_TextStart{TextStart: &llmdv1.TextStartEvent{ContentIndex: b.index}}})
@@ -270,8 +282,8 @@ func (a *assembler) uniqueID(b *block) string {
 	if a.ids == nil {
 		a.ids = map[string]bool{}
 	}
-	id := b.id
-	for n := b.index; id == "" || a.ids[id]; n++ {
+	id, n := b.id, max(b.index, a.suffixes[b.id])
+	for ; id == "" || a.ids[id]; n++ {
 		if b.id == "" {
 			id = fmt.Sprintf("call_%s_%d", tail(a.message.GetResponseId(), 16), n)
 		} else {
@@ -279,6 +291,12 @@ func (a *assembler) uniqueID(b *block) string {
 		}
 	}
 	a.ids[id] = true
+	if id != b.id {
+		if a.suffixes == nil {
+			a.suffixes = map[string]int32{}
+		}
+		a.suffixes[b.id] = n
+	}
 	return id
 }
 
@@ -321,12 +339,13 @@ func (a *assembler) nameCall(b *block, p *adapters.Part) {
 // startCall starts a call and forwards the arguments that came before its name.
 func (a *assembler) startCall(b *block) {
 	a.start(b)
-	if n := b.scanner.Len(); n > 0 {
+	if b.scanner.Len() > 0 {
 		a.argumentDelta(b, b.scanner.Forwarded())
 	}
 }
 
 func (a *assembler) addArguments(b *block, s string) {
+	a.size += len(s) // also what waits for the call's name
 	for piece := range pieces(b.joiner.Next(s)) {
 		a.argumentDelta(b, b.scanner.Write([]byte(piece)))
 	}
@@ -339,7 +358,6 @@ func (a *assembler) argumentDelta(b *block, delta string) {
 	if !b.started {
 		return // the scanner keeps it until the call has a name
 	}
-	a.size += len(delta)
 	n, closing := b.scanner.Prefix()
 	partial := ""
 	if a.partials && n < maxEventBytes-2*maxDeltaBytes {
@@ -380,6 +398,7 @@ func (a *assembler) finalArguments(key int, s string) {
 	}
 	s = clean(s)
 	if delta, ok := b.scanner.Replace([]byte(s)); ok {
+		a.size += len(delta)
 		a.argumentDelta(b, delta)
 		return
 	}
@@ -516,7 +535,15 @@ func (a *assembler) pending() []*block {
 			out = append(out, b)
 		}
 	}
-	return append(out, a.opened...)
+	for _, b := range a.unnamed {
+		if b.waits() {
+			out = append(out, b)
+		}
+	}
+	if b := a.silent; b != nil && b.waits() {
+		out = append(out, b)
+	}
+	return out
 }
 
 // reason applies the stop rule of contract 1.19.

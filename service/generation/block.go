@@ -39,6 +39,9 @@ type block struct {
 	provider  *llmdv1.ProviderContent
 }
 
+// waits: the block has neither started nor ended.
+func (b *block) waits() bool { return !b.started && !b.ended }
+
 // saysNothing: the block may vanish without losing anything.
 func (b *block) saysNothing() bool {
 	return !b.started && b.kind != toolCallBlock && !b.redacted && b.signature == nil && len(b.text) == 0 && b.final == nil

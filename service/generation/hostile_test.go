@@ -50,6 +50,55 @@ func TestEndlessBlocks(t *testing.T) {
 	}
 }
 
+// TestEndlessSilence: so do blocks that are never shown, and what waits for a call's name.
+func TestEndlessSilence(t *testing.T) {
+	const n = 1000
+	for name, parts := range map[string]func(i int) []adapters.Part{
+		"texts": func(i int) []adapters.Part {
+			return []adapters.Part{{Kind: adapters.PartText, Block: i}, {Kind: adapters.PartEnd, Block: i}}
+		},
+		"calls": func(i int) []adapters.Part { return []adapters.Part{{Kind: adapters.PartToolCall, Block: i}} },
+		"arguments": func(int) []adapters.Part {
+			return []adapters.Part{{Kind: adapters.PartArguments, Text: strings.Repeat(" ", 100)}}
+		},
+	} {
+		a := newAssembler()
+		for i := range n {
+			a.apply(parts(i))
+		}
+		if len(a.blocks) > 0 || a.size < n*100 {
+			t.Errorf("%s: %d are shown, they count as %d bytes", name, len(a.blocks), a.size)
+		}
+	}
+}
+
+// TestLateNames: calls that get their names in any order, or never, are all there, with ids
+// of their own even if a provider has taken those that would be next. The names of the first
+// come after others have begun, so these stand behind.
+func TestLateNames(t *testing.T) {
+	a := newAssembler()
+	events := play(a, func(s *adapters.Sink) {
+		for i := range 4 {
+			s.ToolCall(i, "t", "", "")
+			s.Arguments(i, "{}")
+		}
+		s.Text(4, "")
+		s.ToolCall(2, "", "c", "")
+		s.ToolCall(5, "t_3", "e", "")
+		s.Text(6, "")
+		s.ToolCall(0, "", "a", "")
+	}, func(s *adapters.Sink) { s.Stop(stop, "stop") })
+	var got []string
+	for _, e := range events {
+		if c := e.GetToolCallStart(); c != nil {
+			got = append(got, c.GetName()+":"+c.GetId())
+		}
+	}
+	if want := "c:t e:t_3 a:t_4 :t_5 :t_6"; strings.Join(got, " ") != want {
+		t.Errorf("got  %s\nwant %s", strings.Join(got, " "), want)
+	}
+}
+
 // TestEchoedCredentials: a provider that repeats the key of a request does not get
 // it to the caller, whole or escaped for a URL.
 func TestEchoedCredentials(t *testing.T) {
