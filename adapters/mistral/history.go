@@ -2,6 +2,7 @@ package mistral
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/llmd-dev/llmd/adapters"
@@ -172,11 +173,19 @@ func thought(t *llmdv1.ThinkingContent) *chunk {
 	return nil
 }
 
-// toolResult is what a tool returned, images among it.
+// toolResult is what a tool returned, images among it. Texts that follow each other are
+// one.
 func (e *encoder) toolResult(m *llmdv1.ToolResultMessage, at int) (message, error) {
 	out := message{role: roleTool, callID: m.GetToolCallId(), name: m.GetToolName()}
+	said, shown := false, false
 	var texts []string
-	var images []chunk
+	flush := func() {
+		if text := strings.Join(texts, "\n"); text != "" {
+			out.chunks = append(out.chunks, chunk{text: text})
+			said = said || strings.TrimSpace(text) != ""
+		}
+		texts = nil
+	}
 	for j, b := range m.GetContent() {
 		switch {
 		case b.GetImage() != nil:
@@ -184,20 +193,24 @@ func (e *encoder) toolResult(m *llmdv1.ToolResultMessage, at int) (message, erro
 			if err != nil {
 				return out, err
 			}
-			images = append(images, chunk{image: &img})
+			flush()
+			out.chunks = append(out.chunks, chunk{image: &img})
+			shown = true
 		case b.GetText() != nil:
 			texts = append(texts, b.GetText().GetText())
 		}
 	}
-	text := strings.Join(texts, "\n")
-	switch {
-	case strings.TrimSpace(text) != "":
-	case len(images) > 0:
-		text = e.placeholder(at, seeImage)
-	default:
-		text = e.placeholder(at, noOutput)
+	flush()
+	if said {
+		return out, nil
 	}
-	out.chunks = append([]chunk{{text: text}}, images...)
+	// What texts there are say nothing.
+	out.chunks = slices.DeleteFunc(out.chunks, func(c chunk) bool { return c.image == nil })
+	instead := noOutput
+	if shown {
+		instead = seeImage
+	}
+	out.chunks = append([]chunk{{text: e.placeholder(at, instead)}}, out.chunks...)
 	return out, nil
 }
 

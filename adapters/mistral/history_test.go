@@ -44,6 +44,18 @@ func TestHistory(t *testing.T) {
 				`{"role":"tool","tool_call_id":"aaaaaaaaa","name":"f","content":[{"type":"text","text":" one\ntwo\n"}]},` +
 				`{"role":"tool","tool_call_id":"bbbbbbbbb","content":[{"type":"text","text":"(see attached image)"},` + pngJSON + `]}`,
 		},
+		"images of a result between its texts": {
+			[]*llmdv1.Message{
+				assistantMessage(assistantCall("aaaaaaaaa", "f", "{}"), assistantCall("bbbbbbbbb", "f", "{}")),
+				result("aaaaaaaaa", "f", resultText("before"), resultText("it:"), resultImage(png()), resultText("after:"), resultImage(png()), resultText("done")),
+				result("bbbbbbbbb", "f", resultImage(png()), resultText(" ")),
+			},
+			`,{"role":"assistant","content":"","tool_calls":[` +
+				`{"id":"aaaaaaaaa","type":"function","function":{"name":"f","arguments":"{}"},"index":0},` +
+				`{"id":"bbbbbbbbb","type":"function","function":{"name":"f","arguments":"{}"},"index":0}],"prefix":false},` +
+				`{"role":"tool","tool_call_id":"aaaaaaaaa","name":"f","content":[{"type":"text","text":"before\nit:"},` + pngJSON + `,{"type":"text","text":"after:"},` + pngJSON + `,{"type":"text","text":"done"}]},` +
+				`{"role":"tool","tool_call_id":"bbbbbbbbb","name":"f","content":[{"type":"text","text":"(see attached image)"},` + pngJSON + `]}`,
+		},
 		"a user after results": {
 			[]*llmdv1.Message{
 				assistantMessage(assistantCall("aaaaaaaaa", "f", "{}")), result("aaaaaaaaa", "f", resultText(" ")),

@@ -317,6 +317,11 @@ func TestEncodeHistory(t *testing.T) {
 		want     []string
 		rules    []string
 	}{
+		"images of a result between its texts": {
+			[]*llmdv1.Message{result(textResult("before"), textResult("it:"), imageResult, textResult("after:"), imageResult, textResult("done"))},
+			[]string{`{"type":"function_call_output","call_id":"call_1","output":[{"type":"input_text","text":"before\nit:"},` + pngPart + `,{"type":"input_text","text":"after:"},` + pngPart + `,{"type":"input_text","text":"done"}]}`},
+			nil,
+		},
 		"reasoning and call": {
 			[]*llmdv1.Message{own(thinks(rs), calls("call_1", `{ "q" : 1.0 }`, "fc_1"))},
 			[]string{rs, `{"type":"function_call","id":"fc_1","call_id":"call_1","name":"look","namespace":"ns","arguments":"{ \"q\" : 1.0 }"}`},
@@ -395,7 +400,7 @@ func TestEncodeHistory(t *testing.T) {
 		"no result": {[]*llmdv1.Message{result(textResult(" "))}, []string{`{"type":"function_call_output","call_id":"call_1","output":"(no tool output)"}`}, []string{"text.placeholder"}},
 		"a result with an image": {
 			[]*llmdv1.Message{result(imageResult, textResult("look"))},
-			[]string{`{"type":"function_call_output","call_id":"call_1","output":[{"type":"input_text","text":"look"},` + pngPart + `]}`},
+			[]string{`{"type":"function_call_output","call_id":"call_1","output":[` + pngPart + `,{"type":"input_text","text":"look"}]}`},
 			nil,
 		},
 		"an image alone": {[]*llmdv1.Message{result(imageResult)}, []string{`{"type":"function_call_output","call_id":"call_1","output":[` + pngPart + `]}`}, nil},

@@ -75,8 +75,8 @@ func (e *encoder) user(n int, m *llmdv1.UserMessage) error {
 	return nil
 }
 
-// result writes the output of a call: a text, or a list of parts if there are
-// images among it.
+// result writes the output of a call: a text, or a list of parts in their order if there
+// are images among it.
 // https://platform.openai.com/docs/guides/function-calling#formatting-results
 func (e *encoder) result(n int, m *llmdv1.ToolResultMessage) error {
 	var texts []string
@@ -96,18 +96,9 @@ func (e *encoder) result(n int, m *llmdv1.ToolResultMessage) error {
 	w.Key("output")
 	switch {
 	case images:
-		w.BeginArray()
-		if !blank {
-			e.inputText(text)
+		if err := e.parts(n, m.GetContent(), blank); err != nil {
+			return err
 		}
-		for k, b := range m.GetContent() {
-			if img := b.GetImage(); img != nil {
-				if err := e.image(img, e.call.BlockField(n, "tool_result", k)); err != nil {
-					return err
-				}
-			}
-		}
-		w.EndArray()
 	case blank:
 		e.changes = append(e.changes, e.call.Change(n, adapters.Rewritten, adapters.RuleTextPlaceholder, fmt.Sprintf("the API wants some text: sent with %q", noOutput)))
 		w.String(noOutput)
@@ -115,6 +106,33 @@ func (e *encoder) result(n int, m *llmdv1.ToolResultMessage) error {
 		w.String(text)
 	}
 	w.EndObject()
+	return nil
+}
+
+// parts writes texts and images. Texts that follow each other are one; blank: they say
+// nothing.
+func (e *encoder) parts(n int, content []*llmdv1.ToolResultContent, blank bool) error {
+	e.w.BeginArray()
+	var texts []string
+	flush := func() {
+		if text := strings.Join(texts, "\n"); text != "" && !blank {
+			e.inputText(text)
+		}
+		texts = nil
+	}
+	for k, b := range content {
+		img := b.GetImage()
+		if img == nil {
+			texts = append(texts, b.GetText().GetText())
+			continue
+		}
+		flush()
+		if err := e.image(img, e.call.BlockField(n, "tool_result", k)); err != nil {
+			return err
+		}
+	}
+	flush()
+	e.w.EndArray()
 	return nil
 }
 
