@@ -162,7 +162,9 @@ func (r *Run) ask(ctx context.Context, p *Plan) (*answer, error) {
 			r.requests-- // none went out
 			r.mu.Unlock()
 		}
-		if errors.Is(context.Cause(ctx), errHeaderTimeout) {
+		u := asUpstream(err)
+		answered := u != nil && u.Status != 0 // in time, and by an error
+		if !answered && errors.Is(context.Cause(ctx), errHeaderTimeout) {
 			err = &adapters.UpstreamError{Reason: adapters.ReasonTimeout, Err: errHeaderTimeout}
 		}
 		cancel(nil)
@@ -187,7 +189,8 @@ func (r *Run) send(ctx context.Context, cancel context.CancelCauseFunc, p *Plan)
 	if resp.Status < 200 || resp.Status > 299 {
 		defer a.close()
 		body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // what came is all there is to say
-		if err := ctx.Err(); err != nil {
+		// The status is an answer even where the body does not come to its end in time.
+		if err := ctx.Err(); err != nil && !errors.Is(context.Cause(ctx), errHeaderTimeout) {
 			return nil, err
 		}
 		u := p.adapter.DecodeError(resp.Status, resp.Header, body)

@@ -3,6 +3,7 @@ package generation
 import (
 	"context"
 	"errors"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -133,6 +134,16 @@ func TestCandidates(t *testing.T) {
 		{
 			name: "no frame in time", plays: map[string][]reply{"a": {ok(hang)}, "b": {text("x")}}, req: ask("lab/a").watch(time.Minute, 0, 3*time.Second).fallback("lab/b"),
 			sent: []string{"/a", "/b"}, took: [2]time.Duration{3 * time.Second, 3 * time.Second}, attempts: []string{"lab/a PROVIDER_TIMEOUT"},
+		},
+		{
+			name: "an error whose body does not end", plays: map[string][]reply{"a": {{status: 401, steps: []step{raw(adapters.ReasonCredentialsInvalid), hang}}}},
+			req: ask("lab/a").watch(time.Minute, 0, 3*time.Second).retries(1).fallback("lab/b"), sent: []string{"/a"}, took: [2]time.Duration{3 * time.Second, 3 * time.Second},
+			reason: adapters.ReasonCredentialsInvalid,
+		},
+		{
+			name: "and one that says when to come again", plays: map[string][]reply{"a": {{status: 429, header: http.Header{"Retry-After": {"17"}}, steps: []step{hang}}, text("x")}},
+			req: ask("lab/a").watch(time.Minute, 0, 3*time.Second).retries(1), sent: []string{"/a", "/a"}, took: [2]time.Duration{20 * time.Second, 20 * time.Second},
+			attempts: []string{"lab/a RATE_LIMITED 17s"},
 		},
 		{
 			name:  "comments are no frames",

@@ -231,7 +231,7 @@ func (h *host) Do(ctx context.Context, m *profile.Model, key string, r *adapters
 		p.header = http.Header{}
 	}
 	resp := &upstream.Response{Status: p.status, Header: p.header, RequestID: "req-" + m.ID}
-	if p.status != 200 {
+	if p.status != 200 && len(p.steps) == 0 {
 		resp.Body = io.NopCloser(strings.NewReader(p.body))
 		return resp, nil
 	}
