@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
@@ -63,6 +64,12 @@ func gossip(t *testing.T) *httptest.Server {
 		case mode == "event":
 			w.Header().Set("Content-Type", "text/event-stream")
 			_, _ = fmt.Fprintf(w, "event: error\ndata: %s\n\n", whole)
+		case mode == "after": // it says more than its answer has room for
+			if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+				_, _ = io.WriteString(conn, "HTTP/1.1 400 Bad Request\r\nContent-Length: 2\r\n\r\n{}"+string(told))
+				_, _ = io.Copy(io.Discard, conn)
+				_ = conn.Close()
+			}
 		default: // the connection breaks
 			panic(http.ErrAbortHandler)
 		}
@@ -88,7 +95,7 @@ func TestNothingLeaks(t *testing.T) {
 		"azure-openai-responses": "", "google-vertex": ", project: p, location: global", "bedrock-converse-stream": ", region: us-east-1",
 	}
 	for api, place := range places {
-		for _, mode := range []string{"status400", "status401", "status403", "status404", "status413", "status418", "status429", "status500", "status503", "status529", "html", "redirect", "garbage", "event", "cut"} {
+		for _, mode := range []string{"status400", "status401", "status403", "status404", "status413", "status418", "status429", "status500", "status503", "status529", "html", "redirect", "garbage", "event", "after", "cut"} {
 			add(api+"-"+mode, api, host.URL+"/"+mode, place)
 		}
 		add(api+"-gone", api, "http://127.0.0.1:1", place)
@@ -115,6 +122,9 @@ func TestNothingLeaks(t *testing.T) {
 	for _, token := range []string{"", callerKey} { // refused calls, too
 		w.all("refused", "faux/echo", words, token)
 	}
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(l.log.String(), "Unsolicited response") && time.Now().Before(deadline); {
+		time.Sleep(10 * time.Millisecond)
+	}
 	log := l.log.String()
 	for _, page := range []string{"/", "/healthz", "/readyz", "/metrics", "/loglevel", "/config", "/channelz", "/debug/pprof/goroutine?debug=2"} {
 		text := adminPage(t, l.admin+page)
@@ -137,6 +147,9 @@ func TestNothingLeaks(t *testing.T) {
 		if i := strings.Index(log, bad); i >= 0 {
 			t.Errorf("the log holds %q: %s", bad, log[max(0, i-300):min(len(log), i+100)])
 		}
+	}
+	if !strings.Contains(log, "Unsolicited response") {
+		t.Error("what net/http says of a provider that goes on after its answer is not in the log")
 	}
 	if n := strings.Count(log, "msg=call"); n < 4*len(models) || len(w.reasons) < 20 {
 		t.Errorf("%d lines of calls for %d models, reasons %v", n, len(models), w.reasons)

@@ -77,6 +77,7 @@ func New(file *config.File, env config.Env, version string, logTo io.Writer) (*A
 	a.models.Store(ready.models)
 	a.loaded.Store(time.Now().Unix())
 	a.log = slog.New(a.logHandler(logTo))
+	listen(a.log)
 	if err := a.startTelemetry(version); err != nil {
 		return nil, err
 	}
