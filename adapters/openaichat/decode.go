@@ -219,6 +219,9 @@ func (d *decoder) content(delta *delta, sink *adapters.Sink) {
 	default:
 		d.say(text, sink)
 	}
+	for _, p := range delta.Content.others {
+		d.keep(string(p.Type), p.raw, sink)
+	}
 	if delta.ExtraContent.raw != nil {
 		d.openText(sink)
 		sink.Text(d.text, "")
@@ -395,7 +398,7 @@ func (d *decoder) keepAll(kind string, pieces []json.RawMessage, sink *adapters.
 func (d *decoder) goOn(c *chunk, sink *adapters.Sink) {
 	for i := range c.Choices {
 		switch ch := &c.Choices[i]; {
-		case ch.Index != 0 || ch.Delta == nil || ch.Delta.Content.text == "" && len(ch.Delta.ToolCalls) == 0:
+		case ch.Index != 0 || ch.Delta == nil || ch.Delta.Content.text == "" && ch.Delta.Content.others == nil && len(ch.Delta.ToolCalls) == 0:
 		case ch.ended():
 			d.choice(ch, sink)
 			d.stop(ch, sink)

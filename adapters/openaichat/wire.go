@@ -150,6 +150,7 @@ func (v *arguments) UnmarshalJSON(b []byte) error {
 type content struct {
 	text     string
 	thinking string
+	others   []contentPart // of kinds that are not read, such as Mistral's references
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -172,6 +173,9 @@ func (v *content) UnmarshalJSON(b []byte) error {
 		thinking.WriteString(string(p.Summary))
 		into.WriteString(string(p.Text))
 		into.WriteString(string(p.Content))
+		if p.raw != nil {
+			v.others = append(v.others, p)
+		}
 	}
 	v.text, v.thinking = text.String(), thinking.String()
 	return err
@@ -189,6 +193,17 @@ type contentPart struct {
 	// Summary is Databricks' reasoning:
 	// https://docs.databricks.com/aws/en/machine-learning/model-serving/query-reason-models
 	Summary texts `json:"summary"`
+
+	raw json.RawMessage // as it came, if it is of another kind
+}
+
+// isOther says whether a part names a kind and has nothing that is read.
+func (p *contentPart) isOther() bool {
+	switch p.Type {
+	case "", "text", "output_text", "thinking", "reasoning":
+		return false
+	}
+	return p.Text == "" && p.Content == "" && p.Thinking == "" && p.Summary == ""
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -197,7 +212,11 @@ func (v *contentPart) UnmarshalJSON(b []byte) error {
 		return v.Text.UnmarshalJSON(b)
 	}
 	type plain contentPart
-	return jsonwire.Unmarshal(b, (*plain)(v))
+	err := jsonwire.Unmarshal(b, (*plain)(v))
+	if v.isOther() {
+		v.raw = bytes.Clone(b)
+	}
+	return err
 }
 
 // texts is a text, or again a list of parts, which hold nothing but text: parts

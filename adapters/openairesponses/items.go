@@ -60,6 +60,7 @@ type items struct {
 	keys    int
 	// refused is the block of a refusal; -1 = there is none.
 	refused int
+	stray   bool // told of a delta that came too late
 }
 
 func newItems() items {
@@ -162,10 +163,13 @@ func (it *item) callID() string {
 
 // text takes a delta of a message.
 func (t *items) text(e *event, delta looseText, sink *adapters.Sink) {
-	if s := t.slot(e, itemMessage); s != nil {
-		s.content, s.whole = e.ContentIndex, "" // there is more than that part
-		sink.Text(s.key, string(delta))
+	s := t.slot(e, itemMessage)
+	if s == nil {
+		t.late(delta, sink)
+		return
 	}
+	s.content, s.whole = e.ContentIndex, "" // there is more than that part
+	sink.Text(s.key, string(delta))
 }
 
 // wholeText takes a part of a message that may have come without deltas, or not with all
@@ -208,7 +212,10 @@ func (t *items) refusal(e *event) {
 func (t *items) think(e *event, p piece, delta looseText, sink *adapters.Sink) {
 	s := t.slot(e, itemReasoning)
 	switch {
-	case s == nil || s.streamed && s.piece.from != p.from:
+	case s == nil:
+		t.late(delta, sink)
+		return
+	case s.streamed && s.piece.from != p.from:
 		return
 	case s.streamed && s.piece != p:
 		sink.Thinking(s.key, between)
@@ -239,8 +246,18 @@ func (t *items) call(e *event, sink *adapters.Sink) *slot {
 }
 
 func (t *items) arguments(e *event, sink *adapters.Sink) {
-	if s := t.call(e, sink); s != nil {
-		sink.Arguments(s.key, string(e.Delta))
+	s := t.call(e, sink)
+	if s == nil {
+		t.late(e.Delta, sink)
+		return
+	}
+	sink.Arguments(s.key, string(e.Delta))
+}
+
+// late remarks on a delta of an item that has ended: its last word has said all.
+func (t *items) late(delta looseText, sink *adapters.Sink) {
+	if delta != "" {
+		sink.Stray(&t.stray)
 	}
 }
 
@@ -297,7 +314,7 @@ func (t *items) finish(s *slot, it *item, raw json.RawMessage, sink *adapters.Si
 		sink.End(s.key)
 	}
 	var m messageContent
-	if it.cited() && json.Unmarshal(raw, &m) == nil {
+	if it.more() && json.Unmarshal(raw, &m) == nil {
 		sink.ProviderContent(t.key(), kindMessageContent, m.Content)
 	}
 }
@@ -346,9 +363,15 @@ func (t *items) finishCall(s *slot, it *item, sink *adapters.Sink) {
 	}
 }
 
-// cited says whether a message has citations.
-func (it *item) cited() bool {
-	return it.Type == itemMessage && slices.ContainsFunc(it.Content, func(p part) bool { return len(p.Annotations) > 0 })
+// more says whether a message has more than its text: citations, or parts of other kinds.
+func (it *item) more() bool {
+	return it.Type == itemMessage && slices.ContainsFunc(it.Content, func(p part) bool {
+		switch p.Type {
+		case "", "output_text", "text", "refusal":
+			return len(p.Annotations) > 0
+		}
+		return p.Text == "" && p.Refusal == ""
+	})
 }
 
 // joined is the text of reasoning.
