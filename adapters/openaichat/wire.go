@@ -198,12 +198,12 @@ type contentPart struct {
 }
 
 // isOther says whether a part names a kind and has nothing that is read.
-func (p *contentPart) isOther() bool {
-	switch p.Type {
+func (v *contentPart) isOther() bool {
+	switch v.Type {
 	case "", "text", "output_text", "thinking", "reasoning":
 		return false
 	}
-	return p.Text == "" && p.Content == "" && p.Thinking == "" && p.Summary == ""
+	return v.Text == "" && v.Content == "" && v.Thinking == "" && v.Summary == ""
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
