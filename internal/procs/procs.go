@@ -20,8 +20,8 @@ import (
 	"time"
 )
 
-// look is how often it is seen whether fewer are enough. It is far apart, because a
-// change stops all goroutines for some microseconds.
+// look is how often it is seen whether fewer are enough, and whether there are more
+// others. It is far apart, because a change stops all goroutines for some microseconds.
 const look = time.Second
 
 // Calls counts the calls that are at work. A nil one counts nothing.
@@ -72,9 +72,9 @@ func (c *Calls) End() {
 }
 
 // Follow lets Go use as many processors as there are calls until stop is called, which
-// gives it all of them again. others is work that is no call; it is asked before there
-// are fewer. Follow does nothing where the environment says GOMAXPROCS: somebody has
-// thought about it.
+// gives it all of them again. others is work that is no call; it is asked every second,
+// since nobody tells when it becomes more. Follow does nothing where the environment says
+// GOMAXPROCS: somebody has thought about it.
 func Follow(c *Calls, others func() int64) (stop func()) {
 	if os.Getenv("GOMAXPROCS") != "" || runtime.GOMAXPROCS(0) == 1 {
 		return func() {}
@@ -133,10 +133,7 @@ func (f *follower) run() {
 			f.set(max(f.want(f.calls.peak.Load()), f.processors.number()))
 		case <-ticker.C:
 			peak := f.calls.peak.Swap(f.calls.now.Load())
-			f.set(f.want(max(peak, f.others())))
-		}
-		if f.processors.number() == 1 {
-			ticker.Stop() // there are none fewer
+			f.set(f.want(peak + f.others()))
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -100,19 +101,27 @@ func TestFollowIsSteady(t *testing.T) {
 	})
 }
 
-// What goes on without a call counts before there are fewer.
+// What goes on without a call counts beside the calls, also where it becomes more while
+// there is one call at a time, of which nothing is told.
 func TestOthers(t *testing.T) {
-	left := int64(3)
-	follow(t, 8, func() int64 { return left }, func(c *Calls, m *machine) {
-		for range 3 {
-			c.Begin()
-		}
-		for range 3 {
-			c.End()
-		}
-		time.Sleep(time.Minute)
-		if m.number() != 4 {
-			t.Errorf("%d processors, want 4", m.number())
+	var left atomic.Int64
+	follow(t, 8, left.Load, func(c *Calls, m *machine) {
+		for _, step := range []struct {
+			calls int
+			left  int64
+			want  int
+		}{{calls: 3, left: 3, want: 8}, {calls: 0, left: 3, want: 4}, {calls: 1, left: 0, want: 1}, {calls: 1, left: 4, want: 8}, {calls: 0, left: 0, want: 1}, {calls: 1, left: 1, want: 2}} {
+			for range step.calls {
+				c.Begin()
+			}
+			left.Store(step.left)
+			time.Sleep(time.Minute)
+			if m.number() != step.want {
+				t.Errorf("%d processors for %d calls and %d others, want %d", m.number(), step.calls, step.left, step.want)
+			}
+			for range step.calls {
+				c.End()
+			}
 		}
 	})
 }
