@@ -22,8 +22,11 @@ func (d Draft) plainSchema(c *jsonwire.Cursor) {
 		case "properties", "$defs", "dependentSchemas":
 			d.plainMap(c)
 		case "pattern":
-			failIf(c, d.Regular)
-			c.Skip()
+			if d.Regular {
+				failIf(c, featuresOf(c.Text())&(lookaround|dialect) != 0)
+			} else {
+				c.Skip()
+			}
 		case "patternProperties":
 			failIf(c, d.Regular)
 			d.plainMap(c)
