@@ -199,6 +199,8 @@ func aboutBytes(e *llmdv1.StreamResponse) int {
 	case *llmdv1.StreamResponse_TextStart, *llmdv1.StreamResponse_ThinkingStart, *llmdv1.StreamResponse_ToolCallStart,
 		*llmdv1.StreamResponse_UsageUpdate, *llmdv1.StreamResponse_Heartbeat, *llmdv1.StreamResponse_Stall:
 		return smallEventBytes
+	case *llmdv1.StreamResponse_Started:
+		return smallEventBytes * (1 + len(t.Started.GetHandoffChanges()) + len(t.Started.GetAttempts()))
 	case *llmdv1.StreamResponse_TextEnd:
 		return smallEventBytes + len(t.TextEnd.GetContent().GetText())
 	}
