@@ -133,21 +133,24 @@ func (d *decoder) startBlock(index int, raw json.RawMessage, sink *adapters.Sink
 	}
 }
 
-// addDelta works a delta in. Each kind of delta says to what kind of block it belongs.
+// addDelta works a delta in. Each kind of delta says to what kind of block it belongs;
+// empty ones, which some writers put beside the others, say nothing.
 func (d *decoder) addDelta(e *event, data []byte, sink *adapters.Sink) {
 	t, index, some := &e.Delta, int(e.Index), false
 	if t.Reasoning != nil {
 		some = true
 		d.reason(index, t.Reasoning, sink)
 	}
-	if len(t.Citation) > 0 && t.Citation[0] == '{' {
+	if jsonwire.Says(t.Citation) && t.Citation[0] == '{' {
 		some = true
 		b := d.block(index, textBlock, sink)
 		b.citations = append(b.citations, t.Citation)
 	}
 	if t.Text != nil {
 		some = true
-		d.block(index, textBlock, sink).text(string(*t.Text), sink)
+		if *t.Text != "" {
+			d.block(index, textBlock, sink).text(string(*t.Text), sink)
+		}
 	}
 	if t.ToolUse != nil {
 		some = d.addInput(index, string(t.ToolUse.Input), sink)
@@ -186,18 +189,15 @@ func (d *decoder) addInput(index int, fragment string, sink *adapters.Sink) bool
 
 // reason adds thinking, readable or not.
 func (d *decoder) reason(index int, r *reasoning, sink *adapters.Sink) {
-	if r.Redacted != nil {
-		d.block(index, redactedBlock, sink).redact(*r.Redacted, sink)
+	if r.Redacted != "" {
+		d.block(index, redactedBlock, sink).redact(r.Redacted, sink)
 		return
 	}
-	if r.Text == nil && r.Signature == "" && r.Whole == nil {
+	if r.Text == "" && r.Signature == "" && r.Whole == nil {
 		return
 	}
 	b := d.block(index, thinkingBlock, sink)
-	if r.Text != nil {
-		b.think(string(*r.Text), "", sink)
-	}
-	b.think("", r.Signature, sink)
+	b.think(string(r.Text), r.Signature, sink)
 	if r.Whole != nil {
 		b.think(string(r.Whole.Text), r.Whole.Signature, sink)
 	}

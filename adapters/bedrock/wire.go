@@ -118,9 +118,9 @@ type delta struct {
 
 // reasoning is a piece of thinking, or a whole block of it.
 type reasoning struct {
-	Text      *jsonwire.Text `json:"text"`
-	Signature string         `json:"signature"`
-	Redacted  *string        `json:"redactedContent"` // base64
+	Text      jsonwire.Text `json:"text"`
+	Signature string        `json:"signature"`
+	Redacted  string        `json:"redactedContent"` // base64
 
 	Whole *struct {
 		Text      jsonwire.Text `json:"text"`

@@ -112,6 +112,9 @@ func (d *decoder) candidate(c *candidate, i int, data []byte, sink *adapters.Sin
 	var raw []json.RawMessage // read when needed
 	for j := range c.Content.Parts {
 		p := &c.Content.Parts[j]
+		if f := p.FunctionCall; f != nil && d.call == nil && f.isEmpty() && (p.Text != nil || p.more()) {
+			p.FunctionCall = nil // an empty one beside something else says nothing
+		}
 		switch {
 		case p.FunctionCall != nil:
 			if p.Text != nil {

@@ -225,6 +225,7 @@ func TestOddFrames(t *testing.T) {
 		"facts of other types":           {[]string{`{"responseId":5,"modelVersion":["x"],"usageMetadata":"x","candidates":[{"index":null,"finishMessage":{},"content":{"parts":[{"text":"a"}]}}]}`}, `text(a)`},
 		"arguments as text":              {[]string{say(`{"functionCall":{"name":"f","args":"{\"a\":1}"}}`)}, `tool_call({"a":1})`},
 		"a piece that says all again":    {[]string{say(`{"functionCall":{"name":"f","id":"1","willContinue":true}}`), say(`{"functionCall":{"name":"f","id":"1","partialArgs":[{"jsonPath":"$.a","numberValue":1}]}}`)}, `tool_call({"a":1})`},
+		"an empty call beside a text":    {[]string{say(`{"text":"x","functionCall":{},"thoughtSignature":"AAAA"}`), say(`{"text":"y","functionCall":{}}`)}, `text(xy)`},
 		"an id in digits":                {[]string{say(`{"functionCall":{"name":"f","id":7,"args":{"a":1}}}`)}, `tool_call({"a":1})`},
 		"the next call of the same tool": {[]string{say(`{"functionCall":{"name":"f","id":"1"}},{"functionCall":{"name":"f","id":"2"}}`)}, `tool_call() tool_call()`},
 		"no reason to block":             {[]string{`{"promptFeedback":{"blockReason":"BLOCK_REASON_UNSPECIFIED"}}`, say(`{"text":"a"}`)}, `text(a)`},
