@@ -56,7 +56,11 @@ func TestFit(t *testing.T) {
 		},
 		{
 			"expressions for names", Regular(), `{"$schema":"http://json-schema.org/draft-07/schema#","patternProperties":{"^x-":{},"^(?<=a)b":{"type":"string"}},"additionalProperties":false}`,
-			`{"$schema":"http://json-schema.org/draft-07/schema#","patternProperties":{"^x-":{}}}`, "patternProperties",
+			`{"$schema":"http://json-schema.org/draft-07/schema#","patternProperties":{"^x-":{}}}`, "additionalProperties patternProperties",
+		},
+		{
+			"an expression for names, and others that are not evaluated", Regular(), `{"patternProperties":{"^\\p{L}":{}},"unevaluatedProperties":false}`,
+			`{"patternProperties":{}}`, "patternProperties unevaluatedProperties",
 		},
 		{"expressions that all read", Regular(), `{"patternProperties":{"^x-":{"pattern":"\\bx\\b"}},"properties":{"pattern":{"const":{"pattern":"(?=x)"}}},"pattern":7}`, "", ""},
 		{"expressions elsewhere", OpenAIDraft(), `{"pattern":"(?=x)"}`, "", ""},

@@ -28,26 +28,67 @@ const (
 
 // featuresOf reads an expression. It does not say whether the expression is one at all.
 func featuresOf(expression string) (f feature) {
-	class := false // within brackets
 	for rest := expression; rest != ""; {
 		c := rest[0]
 		rest = rest[1:]
-		switch {
-		case c == '\\':
-			f |= escaped(rest, class)
+		switch c {
+		case '\\':
+			f |= escaped(rest, false)
 			rest = rest[min(1, len(rest)):]
-		case class:
-			class = c != ']'
-		case c == '[':
-			class = true
-			if rest = strings.TrimPrefix(rest, "^"); strings.HasPrefix(rest, "]") {
-				f |= dialect // an empty class, which others read as one that begins so
-			}
-		case c == '(':
+		case '[':
+			var has feature
+			has, rest = class(rest)
+			f |= has
+		case '(':
 			f |= group(rest)
 		}
 	}
 	return f
+}
+
+// class is what a class needs, of which the text is what follows its bracket, and what
+// follows the class.
+func class(text string) (f feature, rest string) {
+	rest = strings.TrimPrefix(text, "^")
+	if strings.HasPrefix(rest, "]") {
+		f = dialect // an empty class, which others read as one that begins so
+	}
+	for rest != "" && rest[0] != ']' {
+		low, set := member(rest)
+		f |= low
+		rest = rest[length(rest):]
+		if len(rest) < 2 || rest[0] != '-' || rest[1] == ']' {
+			continue
+		}
+		// A range, which no set begins or ends, such as \w; for JavaScript its minus is one.
+		high, sets := member(rest[1:])
+		if f |= high; set || sets {
+			f |= dialect
+		}
+		rest = rest[1+length(rest[1:]):]
+	}
+	return f, rest[min(1, len(rest)):]
+}
+
+// member is what the first member of a class needs, and whether it is a set itself.
+func member(text string) (f feature, set bool) {
+	if text[0] != '\\' {
+		return 0, false
+	}
+	return escaped(text[1:], true), len(text) > 1 && strings.IndexByte("dDsSwW", text[1]) >= 0
+}
+
+// length is that of the first member of a class, as far as it matters for finding ranges.
+func length(text string) int {
+	switch {
+	case text[0] != '\\':
+		return 1
+	case len(text) > 1 && text[1] == 'x' && hex(text[2:], 2):
+		return 4
+	case len(text) > 1 && text[1] == 'u' && hex(text[2:], 4):
+		return 6
+	}
+	return min(2, len(text))
 }
 
 // escaped is what an escape needs. Letters are those that Python knows, too.
@@ -118,5 +159,11 @@ func (f *fitter) patterns(members []jsonwire.Member) []jsonwire.Member {
 	}
 	f.note(m.Key)
 	m.Value = written(kept)
-	return without(members, "additionalProperties")
+	for _, others := range []string{"additionalProperties", "unevaluatedProperties"} {
+		if get(members, others) != nil {
+			f.note(others)
+			members = without(members, others)
+		}
+	}
+	return members
 }

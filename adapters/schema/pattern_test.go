@@ -11,6 +11,9 @@ func TestFeatures(t *testing.T) {
 		``: 0, `^[a-z]+(?:\.[a-z]{2,})*$`: 0, `^\d{4}-\d\d$`: 0, `\/\-\_\(?=`: 0, `[(?=]\]`: 0, `[^\]](?i:x)`: 0, `\A\w\W\Z`: 0, `\x41\u0041\0`: 0, `[\b\1]`: 0, `(?P<year>x)`: 0,
 		`(?=x)`: lookaround, `a(?!x)`: lookaround, `(?<=x)a`: lookaround, `((?<!x)a)`: lookaround,
 		`\p{L}`: dialect, `[^\p{Cc}\P{L}]`: dialect, `(?<year>x)`: dialect, `\u{1F600}`: dialect, `\u00e`: dialect, `\x4`: dialect, `\cA`: dialect, `\z`: dialect, `[]`: dialect, `[^]`: dialect, `x\`: dialect, `[\A]`: dialect,
+		// Python: "bad character range \w-.".
+		`[\w-.]`: dialect, `[^+-\d]`: dialect, `[\x41-\s]`: dialect, `[\s\S-x]`: dialect, `[--\w]`: dialect,
+		`[\w-]+`: 0, `[-\w]`: 0, `[\w.-]`: 0, `[a-z-\d]`: 0, `[\u0020-\u007e-\w]`: 0, `[\w\-.]`: 0, `[A-\]]\w-.`: 0, `[\w`: 0, `[\w-`: 0,
 		`(a)\1`: backreference, `(?<n>a)\k<n>`: backreference | dialect, `\bx\B`: boundary, `\\b(?=\b)`: boundary | lookaround,
 	} {
 		if got := featuresOf(expression); got != want {
