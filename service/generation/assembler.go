@@ -388,6 +388,7 @@ func (a *assembler) finalText(key int, s string) {
 		return
 	}
 	b.final = &s
+	a.size += len(s)
 	a.start(b)
 }
 
@@ -403,6 +404,7 @@ func (a *assembler) finalArguments(key int, s string) {
 		return
 	}
 	b.final = &s
+	a.size += len(s)
 }
 
 // sign sets a block's signature: with its end, or by an event of its own when that

@@ -50,7 +50,8 @@ func TestEndlessBlocks(t *testing.T) {
 	}
 }
 
-// TestEndlessSilence: so do blocks that are never shown, and what waits for a call's name.
+// TestEndlessSilence: so do blocks that are never shown, what waits for a call's name, and
+// last words that contradict the deltas.
 func TestEndlessSilence(t *testing.T) {
 	const n = 1000
 	for name, parts := range map[string]func(i int) []adapters.Part{
@@ -61,14 +62,30 @@ func TestEndlessSilence(t *testing.T) {
 		"arguments": func(int) []adapters.Part {
 			return []adapters.Part{{Kind: adapters.PartArguments, Text: strings.Repeat(" ", 100)}}
 		},
+		"last arguments": func(i int) []adapters.Part {
+			return []adapters.Part{
+				{Kind: adapters.PartToolCall, Block: i},
+				{Kind: adapters.PartArguments, Block: i, Text: "1"},
+				{Kind: adapters.PartFinalArguments, Block: i, Text: strings.Repeat("2", 1000)},
+			}
+		},
 	} {
 		a := newAssembler()
 		for i := range n {
 			a.apply(parts(i))
 		}
-		if len(a.blocks) > 0 || a.size < n*100 {
+		least := n * 100
+		if strings.HasPrefix(name, "last") {
+			least = n * 1000
+		}
+		if len(a.blocks) > 0 || a.size < least {
 			t.Errorf("%s: %d are shown, they count as %d bytes", name, len(a.blocks), a.size)
 		}
+	}
+	a := newAssembler()
+	a.apply([]adapters.Part{{Kind: adapters.PartText, Text: "1"}, {Kind: adapters.PartFinalText, Text: strings.Repeat("2", 1000)}})
+	if a.size < 1000 {
+		t.Errorf("a last text of 1000 bytes counts as %d", a.size)
 	}
 }
 
