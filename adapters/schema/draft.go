@@ -78,6 +78,8 @@ func (d Draft) fit(text string) (fit string, had []string) {
 type fitter struct {
 	draft Draft
 	had   []string
+	// looser counts the keywords that were left out, so that more is allowed.
+	looser int
 }
 
 // note remembers a keyword that was put otherwise.
@@ -91,8 +93,19 @@ func (f *fitter) schema(text []byte) []byte {
 		return text
 	}
 	before := len(f.had)
+	var turned []string
 	for i := range members {
+		looser := f.looser
 		members[i].Value = f.inside(members[i].Key, members[i].Value)
+		if f.looser > looser {
+			turned = append(turned, turnedBy(members[i].Key)...)
+		}
+	}
+	for _, key := range turned {
+		if get(members, key) != nil {
+			f.note(key)
+			members = without(members, key)
+		}
 	}
 	members = f.bounds(members)
 	members = f.types(members)
@@ -110,6 +123,18 @@ func (f *fitter) schema(text []byte) []byte {
 		return text
 	}
 	return written(members)
+}
+
+// turnedBy are the keywords that mean something else once the schema in one of them allows
+// more: {"not": {}} allows nothing.
+func turnedBy(key string) []string {
+	switch key {
+	case "not":
+		return []string{"not"}
+	case "if":
+		return []string{"if", "then", "else"}
+	}
+	return nil
 }
 
 // inside fits the schemas that a keyword holds.

@@ -62,6 +62,14 @@ func TestFit(t *testing.T) {
 			"an expression for names, and others that are not evaluated", Regular(), `{"patternProperties":{"^\\p{L}":{}},"unevaluatedProperties":false}`,
 			`{"patternProperties":{}}`, "patternProperties unevaluatedProperties",
 		},
+		{
+			"expressions that are denied", Regular(), `{"type":"string","not":{"anyOf":[{"pattern":"(?=x)"},{"const":"y"}]},"minLength":1}`,
+			`{"type":"string","minLength":1}`, "not pattern",
+		},
+		{
+			"expressions that decide", Regular(), `{"if":{"properties":{"a":{"pattern":"(?=x)"}}},"then":{"required":["b"]},"properties":{"c":{"if":{"pattern":"x"},"then":{"pattern":"(?=y)","minLength":2}}}}`,
+			`{"properties":{"c":{"if":{"pattern":"x"},"then":{"minLength":2}}}}`, "if pattern then",
+		},
 		{"expressions that all read", Regular(), `{"patternProperties":{"^x-":{"pattern":"\\bx\\b"}},"properties":{"pattern":{"const":{"pattern":"(?=x)"}}},"pattern":7}`, "", ""},
 		{"expressions elsewhere", OpenAIDraft(), `{"pattern":"(?=x)"}`, "", ""},
 		{"references elsewhere", Latest(), `{"$ref":"#/definitions/a","definitions":{"a":{}},"title":"t"}`, "", ""},

@@ -141,6 +141,7 @@ func irregular(value json.RawMessage, features feature) bool {
 func (f *fitter) patterns(members []jsonwire.Member) []jsonwire.Member {
 	if m := get(members, "pattern"); m != nil && irregular(m.Value, lookaround|dialect) {
 		f.note(m.Key)
+		f.looser++
 		members = without(members, m.Key)
 	}
 	m := get(members, "patternProperties")
@@ -158,6 +159,7 @@ func (f *fitter) patterns(members []jsonwire.Member) []jsonwire.Member {
 		return members
 	}
 	f.note(m.Key)
+	f.looser++
 	m.Value = written(kept)
 	for _, others := range []string{"additionalProperties", "unevaluatedProperties"} {
 		if get(members, others) != nil {
