@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/llmd-dev/llmd/adapters"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
@@ -589,16 +588,3 @@ type watches struct {
 func (w *watches) Ask(ctx context.Context, _ *Try) (context.Context, Watch) { return ctx, w }
 func (*watches) Chunk(time.Time)                                            {}
 func (w *watches) End(e *End)                                               { w.ended = append(w.ended, e.Reason) }
-
-// An unknown time in a policy is no time.
-func TestZeroMaxDelay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, map[string][]reply{"a": {status(503), text("x")}})
-		defer l.registry.Close()
-		req := ask("lab/a").retries(1)
-		req.Generation.Retry.MaxDelay = durationpb.New(0)
-		if s := l.run(t, req); s.err != nil || s.took != 0 {
-			t.Errorf("%v after %v", s.err, s.took)
-		}
-	})
-}

@@ -7,6 +7,7 @@
 //	attempt.go    candidates and retries up to the commit point
 //	run.go        the one stream loop: frames -> decoder -> assembler
 //	assembler.go  parts -> events and message; alone knows the event grammar
+//	ending.go     the same for how they end, whole or in part
 //	watchdog.go   the clocks of a running answer
 //	queue.go      events waiting for one reader, bounded, merging
 //	sender.go     the goroutine that sends them, while there are any

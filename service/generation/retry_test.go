@@ -3,6 +3,7 @@ package generation
 import (
 	"net/http"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -195,4 +196,17 @@ func TestAgain(t *testing.T) {
 	if d, _ := again(&adapters.UpstreamError{Reason: adapters.ReasonOverloaded}, hasty, 1); d != 100*time.Millisecond {
 		t.Errorf("a backoff over the caller's limit waits %v, want that limit", d)
 	}
+}
+
+// An unknown time in a policy is no time.
+func TestZeroMaxDelay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, map[string][]reply{"a": {status(503), text("x")}})
+		defer l.registry.Close()
+		req := ask("lab/a").retries(1)
+		req.Generation.Retry.MaxDelay = durationpb.New(0)
+		if s := l.run(t, req); s.err != nil || s.took != 0 {
+			t.Errorf("%v after %v", s.err, s.took)
+		}
+	})
 }
