@@ -56,6 +56,8 @@ func here(f func() (rest func())) {
 			Grow()
 			rest()
 		}()
+		// The rest is what somebody waits for; who waits for it may as well begin later.
+		runtime.Gosched()
 	}
 }
 
