@@ -20,9 +20,14 @@ import (
 	"time"
 )
 
-// look is how often it is seen whether fewer are enough, and whether there are more
-// others. It is far apart, because a change stops all goroutines for some microseconds.
-const look = time.Second
+const (
+	// look is how often it is seen whether fewer are enough. A change stops all goroutines
+	// for some tens of microseconds, so that even one at each look costs next to nothing.
+	look = 100 * time.Millisecond
+	// rest is how often it is seen whether there are more others, while there is one
+	// processor and nothing to give back: a process that does nothing should sleep.
+	rest = time.Second
+)
 
 // Calls counts the calls that are at work. A nil one counts nothing.
 type Calls struct {
@@ -72,8 +77,8 @@ func (c *Calls) End() {
 }
 
 // Follow lets Go use as many processors as there are calls until stop is called, which
-// gives it all of them again. others is work that is no call; it is asked every second,
-// since nobody tells when it becomes more. Follow does nothing where the environment says
+// gives it all of them again. others is work that is no call; it is asked now and
+// then, since nobody tells when it becomes more. Follow does nothing where the environment says
 // GOMAXPROCS: somebody has thought about it.
 func Follow(c *Calls, others func() int64) (stop func()) {
 	if os.Getenv("GOMAXPROCS") != "" || runtime.GOMAXPROCS(0) == 1 {
@@ -120,22 +125,29 @@ func (f *follower) stop() {
 func (f *follower) run() {
 	defer close(f.ended)
 	f.set(f.want(f.calls.now.Load()))
-	ticker := time.NewTicker(look)
-	defer ticker.Stop()
+	timer := time.NewTimer(f.pause())
+	defer timer.Stop()
 	for {
 		select {
 		case <-f.over:
 			f.set(f.most)
 			return
 		case <-f.calls.more:
-			ticker.Reset(look)
 			// Nothing is taken back here: that is for the next look.
 			f.set(max(f.want(f.calls.peak.Load()), f.processors.number()))
-		case <-ticker.C:
+		case <-timer.C:
 			peak := f.calls.peak.Swap(f.calls.now.Load())
 			f.set(f.want(peak + f.others()))
 		}
+		timer.Reset(f.pause())
 	}
+}
+
+func (f *follower) pause() time.Duration {
+	if f.processors.number() == 1 {
+		return rest
+	}
+	return look
 }
 
 // want is how many processors there should be for so many calls.

@@ -51,7 +51,7 @@ func follow(t *testing.T, all int, others func() int64, test func(c *Calls, m *m
 func none() int64 { return 0 }
 
 // As many as there are calls, in steps of powers of two, up to all; fewer only after a
-// second in which there were fewer calls.
+// while in which there were fewer calls.
 func TestFollow(t *testing.T) {
 	follow(t, 6, none, func(c *Calls, m *machine) {
 		for i, want := range []int{1, 2, 4, 4, 6, 6, 6, 6} {
@@ -84,7 +84,7 @@ func TestFollow(t *testing.T) {
 	})
 }
 
-// Calls that come and go within a second do not move it to and fro.
+// Calls that come and go within a look do not move it to and fro.
 func TestFollowIsSteady(t *testing.T) {
 	follow(t, 2, none, func(c *Calls, m *machine) {
 		c.Begin()
