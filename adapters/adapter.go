@@ -35,7 +35,8 @@ type Adapter interface {
 type Decoder interface {
 	// Decode reads one frame and appends what it found. An error frame is
 	// returned as an *[UpstreamError]; any other error means that the frame
-	// could not be read. The frame's bytes must not be kept.
+	// could not be read. The frame's bytes must not be kept, and what is kept of
+	// the answer until later is counted by [Sink.Hold].
 	Decode(frame.Frame, *Sink) error
 	// Finish is called once when no more frames will come or one has failed, and
 	// appends what only the end decides. It returns [ErrTruncated] if the API's own terminal marker

@@ -76,7 +76,18 @@ type Part struct {
 type Sink struct {
 	// Parts are what was found since the last Reset, in order.
 	Parts []Part
+	// Held is how many bytes the decoder keeps that no part has told yet. They count
+	// towards the size of the answer.
+	Held int
 }
+
+// HeldValue is about what a value that is kept takes beside its text, in bytes.
+const HeldValue = 128
+
+// Hold says that the decoder keeps so many bytes more than before, or fewer where it has
+// told or dropped them. A provider that never ends what it begins must not fill the
+// memory unseen.
+func (s *Sink) Hold(bytes int) { s.Held += bytes }
 
 // Reset forgets the parts and keeps the memory.
 func (s *Sink) Reset() {

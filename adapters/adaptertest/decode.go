@@ -66,6 +66,9 @@ func (d *driver) decode(f frame.Frame) error {
 	d.buffer = append(d.buffer[:0], f.Data...)
 	f.Data = d.buffer
 	err := d.decoder.Decode(f, &d.sink)
+	if d.sink.Held < 0 {
+		return errors.New("adaptertest: the decoder told more than it kept")
+	}
 	for i := range d.buffer {
 		d.buffer[i] = '?'
 	}

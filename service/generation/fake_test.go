@@ -76,6 +76,7 @@ func (d *tinyDecoder) Decode(f frame.Frame, s *adapters.Sink) error {
 		return &adapters.UpstreamError{Reason: x.Error, Message: "the words"}
 	}
 	d.held += x.Held
+	s.Hold(len(x.Held))
 	if x.ID != "" {
 		s.IDs(x.ID, "answered-by")
 	}

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -87,6 +89,22 @@ func TestEndlessSilence(t *testing.T) {
 	if a.size < 1000 {
 		t.Errorf("a last text of 1000 bytes counts as %d", a.size)
 	}
+}
+
+// TestEndlessHeldBack: so does what a decoder tells only at the end.
+func TestEndlessHeldBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		part := say(fact{Held: strings.Repeat("x", 8<<20)})
+		l := newLab(t, map[string][]reply{"a": {ok(say(fact{Text: "x"}), every(time.Millisecond, part))}})
+		defer l.registry.Close()
+		s := l.run(t, ask("lab/a"))
+		if e := s.last().GetError().GetError(); s.reason() != adapters.ReasonProtocolError || !strings.Contains(e.GetMessage(), "64 MiB") {
+			t.Errorf("%q: %v", s.reason(), e.GetMessage())
+		}
+		if s.took > 10*time.Millisecond {
+			t.Errorf("it took %v", s.took)
+		}
+	})
 }
 
 // TestLateNames: calls that get their names in any order, or never, are all there, with ids

@@ -237,7 +237,7 @@ func (r *Run) read(ctx context.Context, a *answer) error {
 			_ = r.lastParts(a) // what the decoder held back has arrived; the answer failed all the same
 			return err
 		}
-		if r.oversized() {
+		if r.oversized(a.sink.Held) {
 			r.observed.limited(limitAnswer, 0)
 			return &adapters.UpstreamError{
 				Reason: adapters.ReasonProtocolError, RequestID: a.requestID,
@@ -288,9 +288,9 @@ func (r *Run) take(parts []adapters.Part) bool {
 // The assembler is written by the goroutine that reads the answer and by no other, so
 // that the same one may look at it without the lock.
 
-// oversized: the answer is larger than any model's; a provider that never stops must
-// not take the process along.
-func (r *Run) oversized() bool { return r.asm.size > maxAnswerBytes }
+// oversized: the answer, with what the decoder holds back, is larger than any model's; a
+// provider that never stops must not take the process along.
+func (r *Run) oversized(held int) bool { return r.asm.size+held > maxAnswerBytes }
 
 // marked: the terminal marker has come.
 func (r *Run) marked() bool { return r.asm.stop != nil }
