@@ -33,6 +33,13 @@ type openBlock struct {
 	written bool // fragments came
 	// opaque is a block without a type of its own; it is told only when it is whole.
 	opaque opaque
+	held   int // bytes of all these
+}
+
+// hold counts what is kept until the end.
+func (b *openBlock) hold(bytes int, sink *adapters.Sink) {
+	b.held += bytes
+	sink.Hold(bytes)
 }
 
 // open begins a block and tells what it already holds.
@@ -41,10 +48,14 @@ func (b *openBlock) open(s *startedBlock, raw json.RawMessage, sink *adapters.Si
 	case "text":
 		b.kind = textBlock
 		b.citations = s.Citations
+		for _, c := range s.Citations {
+			b.hold(adapters.HeldValue+len(c), sink)
+		}
 		sink.Text(b.key, string(s.Text))
 	case "thinking":
 		b.kind = thinkingBlock
 		b.signature = []byte(s.Signature)
+		b.hold(len(s.Signature), sink)
 		sink.Thinking(b.key, string(s.Thinking))
 	case "redacted_thinking":
 		// No deltas follow: the ciphertext comes whole.
@@ -54,10 +65,12 @@ func (b *openBlock) open(s *startedBlock, raw json.RawMessage, sink *adapters.Si
 	case "tool_use":
 		b.kind = callBlock
 		b.input = s.Input
+		b.hold(len(s.Input), sink)
 		sink.ToolCall(b.key, s.ID, s.Name, "")
 	default:
 		b.kind = opaqueBlock
 		b.opaque = opaque{kind: s.Type, raw: raw}
+		b.hold(adapters.HeldValue+len(raw), sink)
 	}
 }
 
@@ -65,7 +78,7 @@ func (b *openBlock) open(s *startedBlock, raw json.RawMessage, sink *adapters.Si
 func (b *openBlock) add(d *delta, frame []byte, sink *adapters.Sink) bool {
 	switch {
 	case b.kind == opaqueBlock:
-		b.opaque.add(d, frame)
+		b.hold(b.opaque.add(d, frame), sink)
 	case d.Type == "text_delta" && b.kind == textBlock:
 		if d.Text != "" {
 			sink.Text(b.key, string(d.Text))
@@ -73,6 +86,7 @@ func (b *openBlock) add(d *delta, frame []byte, sink *adapters.Sink) bool {
 	case d.Type == "citations_delta" && b.kind == textBlock:
 		if jsonwire.Says(d.Citation) {
 			b.citations = append(b.citations, d.Citation)
+			b.hold(adapters.HeldValue+len(d.Citation), sink)
 		}
 	case d.Type == "thinking_delta" && b.kind == thinkingBlock:
 		if d.Thinking != "" {
@@ -80,6 +94,7 @@ func (b *openBlock) add(d *delta, frame []byte, sink *adapters.Sink) bool {
 		}
 	case d.Type == "signature_delta" && b.kind == thinkingBlock:
 		b.signature = append(b.signature, d.Signature...)
+		b.hold(len(d.Signature), sink)
 	case d.Type == "input_json_delta" && b.kind == callBlock:
 		// A call without parameters gets one empty fragment, which must not hide
 		// what the block began with.
@@ -95,6 +110,7 @@ func (b *openBlock) add(d *delta, frame []byte, sink *adapters.Sink) bool {
 
 // end tells what only the end decides. next is a free key.
 func (b *openBlock) end(next int, sink *adapters.Sink) {
+	sink.Hold(-b.held)
 	switch b.kind {
 	case opaqueBlock:
 		sink.ProviderContent(b.key, b.opaque.kind, b.opaque.assemble())
@@ -151,29 +167,31 @@ type member struct {
 	raw  json.RawMessage // another value
 }
 
-// add works a delta in. Every kind of delta names the members it carries, so that
-// kinds of the future can be kept as well.
-func (o *opaque) add(d *delta, frame []byte) {
+// add works a delta in and returns how many bytes are kept of it. Every kind of delta
+// names the members it carries, so that kinds of the future can be kept as well.
+func (o *opaque) add(d *delta, frame []byte) (kept int) {
 	if d.Type == "input_json_delta" {
 		o.input = append(o.input, d.PartialJSON...)
-		return
+		return len(d.PartialJSON)
 	}
 	// Such deltas are few; they may be read twice.
 	var e struct {
 		Delta json.RawMessage `json:"delta"`
 	}
 	if json.Unmarshal(frame, &e) != nil {
-		return
+		return 0
 	}
 	members, err := jsonwire.Members(e.Delta)
 	if err != nil {
-		return
+		return 0
 	}
 	for _, m := range members {
 		if m.Key != "type" && string(m.Value) != "null" {
 			o.member(m.Key).set(m.Value)
+			kept += adapters.HeldValue + len(m.Key) + len(m.Value)
 		}
 	}
+	return kept
 }
 
 // member finds a member or makes a new one.

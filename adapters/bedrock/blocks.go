@@ -33,6 +33,24 @@ type openBlock struct {
 	citations []json.RawMessage
 	// opaque is a block without a type of its own; it is told only when it is whole.
 	opaque opaque
+	held   int // bytes of all these
+}
+
+// hold counts what is kept until the end.
+func (b *openBlock) hold(bytes int, sink *adapters.Sink) {
+	b.held += bytes
+	sink.Hold(bytes)
+}
+
+// cite keeps a citation.
+func (b *openBlock) cite(citation json.RawMessage, sink *adapters.Sink) {
+	b.citations = append(b.citations, citation)
+	b.hold(adapters.HeldValue+len(citation), sink)
+}
+
+// add works a piece of a block without a type of its own in.
+func (b *openBlock) add(value json.RawMessage, sink *adapters.Sink) {
+	b.hold(len(value)+adapters.HeldValue*b.opaque.add(value, opaqueDepth), sink)
 }
 
 func (b *openBlock) text(text string, sink *adapters.Sink) {
@@ -49,6 +67,7 @@ func (b *openBlock) think(text, signature string, sink *adapters.Sink) {
 		sink.Thinking(b.key, text)
 	}
 	b.signature = append(b.signature, signature...)
+	b.hold(len(signature), sink)
 }
 
 func (b *openBlock) redact(data string, sink *adapters.Sink) {
@@ -57,10 +76,12 @@ func (b *openBlock) redact(data string, sink *adapters.Sink) {
 		sink.Redacted(b.key)
 	}
 	b.redacted = append(b.redacted, data)
+	b.hold(len(data), sink)
 }
 
 // end tells what only the end decides. next is a free key.
 func (b *openBlock) end(next int, sink *adapters.Sink) {
+	sink.Hold(-b.held)
 	switch {
 	case b.kind == opaqueBlock:
 		if b.opaque.kind == '{' && len(b.opaque.members) > 0 {

@@ -129,7 +129,7 @@ func (d *decoder) startBlock(index int, raw json.RawMessage, sink *adapters.Sink
 	}
 	if strange(raw) != "" {
 		d.endBlock(index, sink)
-		d.block(index, opaqueBlock, sink).opaque.add(raw, opaqueDepth)
+		d.block(index, opaqueBlock, sink).add(raw, sink)
 	}
 }
 
@@ -143,8 +143,7 @@ func (d *decoder) addDelta(e *event, data []byte, sink *adapters.Sink) {
 	}
 	if jsonwire.Says(t.Citation) && t.Citation[0] == '{' {
 		some = true
-		b := d.block(index, textBlock, sink)
-		b.citations = append(b.citations, t.Citation)
+		d.block(index, textBlock, sink).cite(t.Citation, sink)
 	}
 	if t.Text != nil {
 		some = true
@@ -166,7 +165,7 @@ func (d *decoder) addDelta(e *event, data []byte, sink *adapters.Sink) {
 		return
 	}
 	if strange(again.Delta) != "" {
-		d.block(index, opaqueBlock, sink).opaque.add(again.Delta, opaqueDepth)
+		d.block(index, opaqueBlock, sink).add(again.Delta, sink)
 	}
 }
 
@@ -211,6 +210,7 @@ func (d *decoder) block(index int, kind blockKind, sink *adapters.Sink) *openBlo
 	}
 	d.endBlock(index, sink)
 	b := &openBlock{kind: kind, key: d.key()}
+	b.hold(adapters.HeldValue, sink)
 	d.open[index] = b
 	return b
 }
@@ -324,7 +324,9 @@ func (d *decoder) wholeBlock(index int, raw json.RawMessage, sink *adapters.Sink
 		for _, c := range b.Citations.Content {
 			o.text(string(c.Text), sink)
 		}
-		o.citations = b.Citations.Citations
+		for _, c := range b.Citations.Citations {
+			o.cite(c, sink)
+		}
 	case b.ToolUse != nil && b.ToolUse.ofClient():
 		d.startBlock(index, raw, sink)
 		if input := adapters.WholeInput(b.ToolUse.Input); input != "" {

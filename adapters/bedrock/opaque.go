@@ -30,19 +30,18 @@ type opaqueMember struct {
 	value *opaque
 }
 
-// add works a value in.
-func (o *opaque) add(value json.RawMessage, depth int) {
+// add works a value in and returns how many values that were.
+func (o *opaque) add(value json.RawMessage, depth int) (values int) {
 	kind := kindOf(value)
 	if depth == 0 && (kind == '{' || kind == '[') {
 		kind = '-'
 	}
 	if kind == '[' && o.kind == '{' {
 		// A delta of a result is a list, which is the result's content.
-		o.member("content").add(value, depth-1)
-		return
+		return o.member("content").add(value, depth-1)
 	}
 	if kind == 0 {
-		return
+		return 1
 	}
 	if kind != o.kind {
 		*o = opaque{kind: kind}
@@ -51,13 +50,13 @@ func (o *opaque) add(value json.RawMessage, depth int) {
 	case '{':
 		members, _ := jsonwire.Members(value) // valid, as it was read before
 		for _, m := range members {
-			o.member(m.Key).add(m.Value, depth-1)
+			values += o.member(m.Key).add(m.Value, depth-1)
 		}
 	case '[':
 		var items []json.RawMessage
 		_ = json.Unmarshal(value, &items) // likewise
 		for _, item := range items {
-			o.item(item, depth-1)
+			values += o.item(item, depth-1)
 		}
 	case '"':
 		var text jsonwire.Text
@@ -66,6 +65,7 @@ func (o *opaque) add(value json.RawMessage, depth int) {
 	default:
 		o.raw = value
 	}
+	return values + 1
 }
 
 // kindOf says what a value is; 0 = null, which says nothing.
@@ -116,15 +116,16 @@ func (o *opaque) find(key string) *opaque {
 }
 
 // item appends to a list. Texts are fragments of one text.
-func (o *opaque) item(value json.RawMessage, depth int) {
+func (o *opaque) item(value json.RawMessage, depth int) (values int) {
 	next := &opaque{}
-	next.add(value, depth)
+	values = next.add(value, depth)
 	if n := len(o.items); n > 0 && o.items[n-1].isText() && next.isText() {
 		last := o.items[n-1].members[0].value
 		last.pieces = append(last.pieces, next.members[0].value.pieces...)
-		return
+		return values
 	}
 	o.items = append(o.items, next)
+	return values
 }
 
 func (o *opaque) isText() bool {

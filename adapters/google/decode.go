@@ -142,6 +142,7 @@ func (d *decoder) candidate(c *candidate, i int, data []byte, sink *adapters.Sin
 	}
 	for k, m := range [...]json.RawMessage{c.GroundingMetadata, c.CitationMetadata, c.URLContextMetadata} {
 		if filled(m) {
+			sink.Hold(len(m) - len(d.metadata[k]))
 			d.metadata[k] = m
 		}
 	}

@@ -53,6 +53,16 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
+// TestMetadataHeld: of what is said again the last is kept.
+func TestMetadataHeld(t *testing.T) {
+	metadata := func(n int) frame.Frame {
+		return frame.Frame{Data: []byte(`{"candidates":[{"groundingMetadata":{"a":"` + strings.Repeat("x", n) + `"}}]}`)}
+	}
+	if n := adaptertest.Held(t, New(), metadata(1000), metadata(100_000), metadata(10_000)); n < 10_000 || n > 11_000 {
+		t.Errorf("it counts as %d bytes", n)
+	}
+}
+
 func TestFinishReasons(t *testing.T) {
 	for _, c := range []struct {
 		api, raw, word, reason string
