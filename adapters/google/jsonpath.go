@@ -3,6 +3,8 @@ package google
 import (
 	"strconv"
 	"strings"
+
+	"github.com/llmd-dev/llmd/adapters/jsonstream"
 )
 
 // step is one step of a path: a key, or an index.
@@ -11,7 +13,8 @@ type step struct {
 	index int // -1 = key
 }
 
-// parsePath reads the paths that name one place: "$.a.b[0]['c d']".
+// parsePath reads the paths that name one place: "$.a.b[0]['c d']". One that is deeper
+// than arguments may be is none.
 //
 // https://datatracker.ietf.org/doc/html/rfc9535#name-normalized-paths
 func parsePath(s string) ([]step, bool) {
@@ -36,7 +39,7 @@ func parsePath(s string) ([]step, bool) {
 		default:
 			next.index, s, ok = index(s)
 		}
-		if !ok {
+		if !ok || len(path) == jsonstream.MaxDepth {
 			return nil, false
 		}
 		path = append(path, next)

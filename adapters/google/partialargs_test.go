@@ -76,6 +76,9 @@ func TestStreamedArguments(t *testing.T) {
 		{"a gap in an array", []string{argument("$.a[0]", str("1"), false), argument("$.a[2]", str("2"), false)}, `{"a":["1"`},
 		{"an array that was an object", []string{argument("$.a.b", str("1"), false), argument("$.a[0]", str("2"), false)}, `{"a":{"b":"1"`},
 		{"not a path", []string{argument("a", str("1"), false)}, `{`},
+		{"as deep as may be", []string{argument("$"+strings.Repeat(".a", 128), str("1"), false)}, strings.Repeat(`{"a":`, 128) + `"1"` + strings.Repeat("}", 128)},
+		// One frame has room for millions of levels, each of which would take hundreds of bytes.
+		{"too deep", []string{argument("$.a", str("1"), false), argument("$"+strings.Repeat(".a", 129), str("1"), false)}, `{"a":"1"`},
 		{"the root", []string{argument("$", str("1"), false)}, `{`},
 	} {
 		fragments, text, _ := streamed(t, c.pieces...)
