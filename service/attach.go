@@ -29,7 +29,7 @@ func (s *Inference) Attach(req *llmdv1.AttachRequest, stream grpc.ServerStreamin
 		HeartbeatInterval: req.GetHeartbeatInterval(), OmitFinalMessage: req.GetOmitFinalMessage(),
 	}})
 	if err != nil {
-		err = s.unknown(err, req.GetResponseId())
+		err = s.unknown(err, key)
 		stream.SetTrailer(pushback(err))
 		recordFailure(ctx, req.GetRequestId(), err)
 		return toStatus(err)
@@ -41,7 +41,7 @@ func (s *Inference) Attach(req *llmdv1.AttachRequest, stream grpc.ServerStreamin
 	err = reader.Deliver(ctx, func(e *llmdv1.StreamResponse) error { return gone(stream.Send(e)) })
 	stream.SetTrailer(trailers(reader, req.GetRequestId()))
 	if err != nil {
-		err = s.unknown(err, req.GetResponseId())
+		err = s.unknown(err, key)
 		stream.SetTrailer(pushback(err))
 	}
 	return toStatus(err)

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -151,7 +152,8 @@ type fault struct {
 	upstream   *adapters.UpstreamError
 	retryAfter *time.Duration
 	committed  bool
-	resource   string // of NOT_FOUND
+	// resource and resourceName are what is NOT_FOUND: its kind and the caller's name of it.
+	resource, resourceName string
 }
 
 // describe is the only map from errors to the contract's codes and reasons.
@@ -209,10 +211,10 @@ func describe(err error) *fault {
 		f.message = fmt.Sprintf("the hand-off would lose content in %s", count(len(loss.Changes), "place"))
 		f.violations = lossViolations(loss)
 	case errors.As(err, &noModel):
-		f.row, f.resource = row{code: codes.NotFound, reason: "MODEL_NOT_FOUND"}, "model"
+		f.row, f.resource, f.resourceName = row{code: codes.NotFound, reason: "MODEL_NOT_FOUND"}, "model", noModel.Name
 		f.suggest(noModel.Suggestions)
 	case errors.As(err, &noHost):
-		f.row, f.resource = row{code: codes.NotFound, reason: "PROVIDER_NOT_FOUND"}, "provider"
+		f.row, f.resource, f.resourceName = row{code: codes.NotFound, reason: "PROVIDER_NOT_FOUND"}, "provider", noHost.Provider
 		f.suggest(noHost.Suggestions)
 	case errors.As(err, &noAPI):
 		f.row = row{code: codes.Unimplemented, reason: "API_UNSUPPORTED"}
@@ -236,6 +238,7 @@ func describe(err error) *fault {
 		f.row = row{code: codes.OutOfRange, reason: "EVENTS_GONE"}
 	case errors.As(err, &notFound), errors.Is(err, responses.ErrNotFound):
 		f.row, f.resource = row{code: codes.NotFound, reason: "RESPONSE_NOT_FOUND"}, "response"
+		f.resourceName = cmp.Or(f.metadata["responseId"], f.metadata["requestId"])
 	case errors.As(err, &elsewhere):
 		f.row = row{code: codes.FailedPrecondition, reason: "WRONG_INSTANCE"}
 		f.metadata["instance"] = elsewhere.Instance
@@ -286,15 +289,30 @@ func (f *fault) callFacts(c *generation.Failure) {
 	}
 }
 
+// asked adds to an error the ids that the caller used, where nobody knows of a response:
+// by them the caller finds the call that failed.
+func asked(err error, responseID, requestID string) error {
+	f, ok := errors.AsType[*generation.Failure](err)
+	if !ok {
+		return &generation.Failure{Err: err, ResponseID: responseID, RequestID: requestID}
+	}
+	named := *f
+	named.Err, named.ResponseID, named.RequestID = err, cmp.Or(f.ResponseID, responseID), cmp.Or(f.RequestID, requestID)
+	return &named
+}
+
 func (f *fault) fromUpstream(u *adapters.UpstreamError, callerKey bool) {
 	f.row, f.upstream = upstreamRow(u.Reason, callerKey), u
 	f.message = adapters.MaskSecrets(u.Message)
 	if f.message == "" {
 		f.message = plainWords(u)
 	}
-	if nothingThere(u) {
+	switch {
+	case nothingThere(u):
 		f.message = cutBytes(f.message, maxMessage-len(askAddress)) + askAddress
 		f.metadata["cause"] = CauseAddress
+	case u.Reason == adapters.ReasonModelNotFound && f.metadata["model"] != "":
+		f.resource, f.resourceName = "model", f.metadata["provider"]+"/"+f.metadata["model"]
 	}
 	if u.Type != "" {
 		f.metadata["providerErrorType"] = adapters.MaskSecrets(u.Type)

@@ -88,7 +88,7 @@ func (s *Inference) Stream(req *llmdv1.StreamRequest, stream grpc.ServerStreamin
 	if err != nil {
 		stream.SetTrailer(pushback(err))
 		recordFailure(ctx, requestID, err)
-		return toStatus(err)
+		return toStatus(asked(err, "", requestID))
 	}
 	defer record(ctx, reader, labels)
 	defer over()
@@ -124,7 +124,7 @@ func (s *Inference) Complete(ctx context.Context, req *llmdv1.CompleteRequest) (
 	if err != nil {
 		_ = grpc.SetTrailer(ctx, pushback(err)) // fails only outside of a call
 		recordFailure(called, req.GetRequestId(), err)
-		return nil, toStatus(err)
+		return nil, toStatus(asked(err, "", req.GetRequestId()))
 	}
 	defer record(called, reader, req.GetGeneration().GetLabels())
 	defer s.options.Telemetry.Stream(ctx, methodComplete)()
@@ -251,9 +251,10 @@ func (s *Inference) Abort(ctx context.Context, req *llmdv1.AbortRequest) (*llmdv
 		return nil, toStatus(err)
 	}
 	key := responses.Key{Owner: s.owner(ctx), ResponseID: req.GetResponseId(), RequestID: req.GetRequestId()}
+	recordTarget(ctx, key)
 	receipt, err := s.store.Abort(ctx, key, req.GetReason())
 	if err != nil {
-		return nil, toStatus(s.unknown(err, req.GetResponseId()))
+		return nil, toStatus(s.unknown(err, key))
 	}
 	resp := &llmdv1.AbortResponse{AlreadyFinished: receipt.Finished}
 	resp.Message, resp.ContentOmitted = generation.Fit(receipt.Message, responses.MaxRecordBytes)
@@ -278,9 +279,10 @@ func (s *Inference) GetResponse(ctx context.Context, req *llmdv1.GetResponseRequ
 		return nil, toStatus(err)
 	}
 	key := responses.Key{Owner: s.owner(ctx), ResponseID: req.GetResponseId(), RequestID: req.GetRequestId()}
+	recordTarget(ctx, key)
 	kept, err := s.store.Message(ctx, key, req.GetWaitDuration().AsDuration())
 	if err != nil {
-		return nil, toStatus(s.unknown(err, req.GetResponseId()))
+		return nil, toStatus(s.unknown(err, key))
 	}
 	out := &llmdv1.GetResponseResponse{}
 	out.Message, out.ContentOmitted = generation.Fit(kept.Message, responses.MaxRecordBytes)
@@ -291,19 +293,17 @@ func (s *Inference) GetResponse(ctx context.Context, req *llmdv1.GetResponseRequ
 	return out, nil
 }
 
-// unknown is the error of a store about one response. Where every llmd has its own
-// responses, an id tells whose it is: it begins with the instance.
-func (s *Inference) unknown(err error, responseID string) error {
-	if !errors.Is(err, responses.ErrNotFound) {
-		return err
+// unknown is the error of a store about one response, with the id that was asked for.
+// Where every llmd has its own responses, an id tells whose it is: it begins with the
+// instance.
+func (s *Inference) unknown(err error, key responses.Key) error {
+	if errors.Is(err, responses.ErrNotFound) {
+		err = &ResponseNotFoundError{}
+		if i := strings.LastIndexByte(key.ResponseID, '.'); i > 0 && !s.store.Shared() && key.ResponseID[:i] != s.options.Instance {
+			err = &WrongInstanceError{Instance: key.ResponseID[:i]}
+		}
 	}
-	if s.store.Shared() {
-		return &ResponseNotFoundError{}
-	}
-	if i := strings.LastIndexByte(responseID, '.'); i > 0 && responseID[:i] != s.options.Instance {
-		return &WrongInstanceError{Instance: responseID[:i]}
-	}
-	return &ResponseNotFoundError{}
+	return asked(err, key.ResponseID, key.RequestID)
 }
 
 // Close refuses new streams from now on.

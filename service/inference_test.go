@@ -123,7 +123,7 @@ func TestWhoseResponse(t *testing.T) {
 		"host-1.zone.ABC": "", "host-2.zone.ABC": "host-2.zone", "other.ABC": "other", "nonsense": "", "": "", ".ABC": "",
 	} {
 		got := ""
-		if elsewhere, ok := errors.AsType[*WrongInstanceError](s.unknown(responses.ErrNotFound, id)); ok {
+		if elsewhere, ok := errors.AsType[*WrongInstanceError](s.unknown(responses.ErrNotFound, responses.Key{ResponseID: id})); ok {
 			got = elsewhere.Instance
 		}
 		if got != want {

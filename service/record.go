@@ -7,6 +7,7 @@ import (
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 	"github.com/llmd-dev/llmd/internal/calllog"
 	"github.com/llmd-dev/llmd/service/generation"
+	"github.com/llmd-dev/llmd/service/responses"
 )
 
 // record puts what an operator wants to know of a response on its call's log line:
@@ -56,10 +57,19 @@ func recordFailure(ctx context.Context, requestID string, err error) {
 	f := describe(err)
 	attrs := []slog.Attr{slog.String("reason", f.reason)}
 	if requestID != "" {
-		attrs = append(attrs, slog.String("request_id", requestID))
+		attrs = append(attrs, slog.String("request_id", cutBytes(requestID, maxMetadataValue))) // it may be refused for its length
 	}
 	if m := f.metadata["model"]; m != "" {
 		attrs = append(attrs, slog.String("model", f.metadata["provider"]+"/"+m))
 	}
 	calllog.From(ctx).Add(attrs...)
+}
+
+// recordTarget puts the id that a call about another response names on its line.
+func recordTarget(ctx context.Context, key responses.Key) {
+	name, id := "request_id", key.RequestID
+	if key.ResponseID != "" {
+		name, id = "response_id", key.ResponseID
+	}
+	calllog.From(ctx).Add(slog.String(name, cutBytes(id, maxMetadataValue)))
 }

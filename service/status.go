@@ -73,7 +73,9 @@ func (f *fault) details() []protoadapt.MessageV1 {
 		out = append(out, &errdetails.RequestInfo{RequestId: cutBytes(id, maxMetadataValue)})
 	}
 	if f.resource != "" {
-		out = append(out, &errdetails.ResourceInfo{ResourceType: f.resource, Description: cutBytes(f.message, maxMetadataValue)})
+		out = append(out, &errdetails.ResourceInfo{
+			ResourceType: f.resource, ResourceName: cutBytes(f.resourceName, maxMetadataValue), Description: cutBytes(f.message, maxMetadataValue),
+		})
 	}
 	switch {
 	case f.reason == "RATE_LIMITED" || f.reason == "QUOTA_EXHAUSTED":

@@ -126,7 +126,7 @@ func TestErrorTable(t *testing.T) {
 		{"401, llmd's key", u(adapters.ReasonCredentialsInvalid), "FailedPrecondition PROVIDER_CREDENTIALS_INVALID pushback=-1 Request PreconditionFailure"},
 		{"403", u(adapters.ReasonPermissionDenied), "PermissionDenied PROVIDER_PERMISSION_DENIED pushback=-1 Request"},
 		{"terms, region", u(adapters.ReasonPrecondition), "FailedPrecondition PROVIDER_PRECONDITION pushback=-1 Request"},
-		{"404", u(adapters.ReasonModelNotFound), "NotFound MODEL_NOT_FOUND Request"},
+		{"404", u(adapters.ReasonModelNotFound), "NotFound MODEL_NOT_FOUND Request ResourceInfo"},
 		{"402", u(adapters.ReasonQuotaExhausted), "ResourceExhausted QUOTA_EXHAUSTED pushback=-1 Request QuotaFailure"},
 		{"402 with a delay", u(adapters.ReasonQuotaExhausted, after(&hour)), "ResourceExhausted QUOTA_EXHAUSTED pushback=-1 Request QuotaFailure"},
 		{"429", u(adapters.ReasonRateLimited), "ResourceExhausted RATE_LIMITED retry=1s pushback=1000 retryable Request QuotaFailure"},
@@ -291,6 +291,40 @@ func TestErrorFacts(t *testing.T) {
 	}
 	if m := details[*errdetails.ErrorInfo](toStatus(&WrongInstanceError{Instance: "j"}))[0].GetMetadata(); m["instance"] != "j" {
 		t.Errorf("%v", m)
+	}
+}
+
+// What is not found is named (google.rpc.ResourceInfo.resource_name), and a call that
+// never had a response is found by the ids that its caller used (contract section 3:
+// requestId and responseId are in the metadata whenever they are known).
+func TestNotFoundIsNamed(t *testing.T) {
+	for _, c := range []struct {
+		err                                      error
+		kind, name, responseID, requestID, model string
+	}{
+		{asked(&catalog.UnknownModelError{Name: "lab/n"}, "", "q"), "model", "lab/n", "", "q", ""},
+		{asked(&catalog.UnknownProviderError{Name: "bal/n", Provider: "bal"}, "", "q"), "provider", "bal", "", "q", ""},
+		{asked(&ResponseNotFoundError{}, "i.r", ""), "response", "i.r", "i.r", "", ""},
+		{asked(&ResponseNotFoundError{}, "", "q"), "response", "q", "", "q", ""},
+		{upstreamFailure(&adapters.UpstreamError{Reason: adapters.ReasonModelNotFound}, false, false), "model", "lab/m", "i.r", "q", "m"},
+		{asked(&InvalidError{}, "", "q"), "", "", "", "q", ""},
+		{asked(&generation.Failure{Err: &adapters.CapabilityError{Capability: "top_k"}, Model: &profile.Model{ID: "m"}}, "", "q"), "", "", "", "q", "m"},
+		{asked(&generation.ReusedError{ResponseID: "i.r"}, "", "q"), "", "", "i.r", "q", ""},
+	} {
+		e := toStatus(c.err)
+		m := details[*errdetails.ErrorInfo](e)[0].GetMetadata()
+		if m["responseId"] != c.responseID || m["requestId"] != c.requestID || m["model"] != c.model {
+			t.Errorf("%v: %v", e, m)
+		}
+		resource := append(details[*errdetails.ResourceInfo](e), nil)[0]
+		if resource.GetResourceType() != c.kind || resource.GetResourceName() != c.name {
+			t.Errorf("%v: resource %v", e, resource)
+		}
+	}
+	// The host has no such path: no model is at fault.
+	u := &adapters.UpstreamError{Reason: adapters.ReasonModelNotFound, Status: 404, Message: "404 page not found"}
+	if r := details[*errdetails.ResourceInfo](toStatus(upstreamFailure(u, false, false))); len(r) != 0 {
+		t.Errorf("%v", r)
 	}
 }
 

@@ -23,11 +23,28 @@ func TestLogLines(t *testing.T) {
 			_, err = s.Recv()
 		}
 	}
-	if _, err := l.Stream(ctx, &llmdv1.StreamRequest{}); err != nil {
-		t.Fatal(err)
+	// Ids that are no ids do not fill the log.
+	s, err := l.Stream(ctx, &llmdv1.StreamRequest{RequestId: strings.Repeat("x", 100_000)})
+	for err == nil {
+		_, err = s.Recv()
 	}
+	for _, ask := range []func() error{
+		func() error {
+			_, err := l.Abort(ctx, &llmdv1.AbortRequest{Target: &llmdv1.AbortRequest_RequestId{RequestId: "of another"}})
+			return err
+		},
+		func() error {
+			_, err := l.GetResponse(ctx, &llmdv1.GetResponseRequest{Target: &llmdv1.GetResponseRequest_ResponseId{ResponseId: "elsewhere.x"}})
+			return err
+		},
+	} {
+		if err := ask(); err == nil {
+			t.Error("there is such a response")
+		}
+	}
+	const calls = 6
 	var lines []map[string]any
-	for end := time.Now().Add(time.Minute); len(lines) < 4 && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); len(lines) < calls && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		lines = nil
 		for text := range strings.Lines(l.log.String()) {
 			var line map[string]any
@@ -39,7 +56,7 @@ func TestLogLines(t *testing.T) {
 			}
 		}
 	}
-	if len(lines) != 4 {
+	if len(lines) != calls {
 		t.Fatalf("%d lines:\n%s", len(lines), l.log)
 	}
 	for i, want := range []map[string]any{
@@ -49,7 +66,9 @@ func TestLogLines(t *testing.T) {
 		},
 		{"code": "Unavailable", "model": "lab/busy", "request_id": "request-of-lab/busy", "reason": "PROVIDER_OVERLOADED", "trace_id": callersTrace},
 		{"code": "NotFound", "request_id": "request-of-nowhere/m", "reason": "PROVIDER_NOT_FOUND"},
-		{"code": "InvalidArgument", "reason": "INVALID_REQUEST"},
+		{"code": "InvalidArgument", "reason": "INVALID_REQUEST", "request_id": strings.Repeat("x", 256)},
+		{"code": "NotFound", "reason": "RESPONSE_NOT_FOUND", "request_id": "of another", "method": "llmd.v1.InferenceService/Abort"},
+		{"code": "FailedPrecondition", "reason": "WRONG_INSTANCE", "response_id": "elsewhere.x", "method": "llmd.v1.InferenceService/GetResponse"},
 	} {
 		for key, value := range want {
 			if lines[i][key] != value {
