@@ -2,7 +2,10 @@ package service
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/llmd-dev/llmd/adapters/jsonstream"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
@@ -175,6 +179,45 @@ func TestWordsOfFailures(t *testing.T) {
 		_, err := newService(t).Complete(t.Context(), &llmdv1.CompleteRequest{Generation: asks("faux/error", said(way))})
 		if got := status.Convert(err).Message(); !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %q, want %q", way, got, want)
+		}
+	}
+}
+
+// The table of limits in docs/errors.md has the limits of the code.
+func TestLimitsPage(t *testing.T) {
+	page, err := os.ReadFile("../docs/errors.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "### Limits of a request\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	rows := map[string]string{}
+	for line := range strings.Lines(table) {
+		if cells := strings.Split(line, " | "); len(cells) == 3 {
+			for field := range strings.SplitSeq(strings.TrimPrefix(cells[0], "| "), ", ") {
+				rows[strings.Trim(field, "`")] = cells[1]
+			}
+		}
+	}
+	const mib = 1 << 20
+	for field, want := range map[string]string{
+		"request_id":                       fmt.Sprintf("1 to %d characters", maxRequestID),
+		"tool_call.id":                     fmt.Sprintf("1 to %d characters", maxToolCallID),
+		"signature.data":                   fmt.Sprintf("1 byte to %d MiB", maxOpaqueBytes/mib),
+		"tool_result.details_json":         fmt.Sprintf("%d MiB", maxOpaqueBytes/mib),
+		"config.output_json_schema":        fmt.Sprintf("at most %d MiB and %d levels deep", jsonstream.MaxBytes/mib, jsonstream.MaxDepth),
+		"provider_options_json":            fmt.Sprintf("at most %d MiB and %d levels deep", jsonstream.MaxBytes/mib, jsonstream.MaxDepth),
+		"config.stop_sequences":            fmt.Sprintf("%d, none", maxStops),
+		"labels":                           fmt.Sprintf("%d; keys and values of up to %d bytes", maxLabels, maxLabelBytes),
+		"fallback_models":                  strconv.Itoa(maxFallbacks),
+		"retry.max_retries":                fmt.Sprintf("0 to %d", maxRetries),
+		"AbortRequest.reason":              fmt.Sprintf("%d characters", maxReason),
+		"GetResponseRequest.wait_duration": fmt.Sprintf("0s to %.0fm", longestWait.Minutes()),
+		"ListModelsRequest.page_size":      fmt.Sprintf("1 to %d, %d if unset", maxPage, defaultPage),
+		"the deadline of a call":           fmt.Sprintf("%.0f minutes", longestCall.Minutes()),
+	} {
+		if got := rows[field]; !strings.Contains(got, want) {
+			t.Errorf("%s: the page says %q, the code %q", field, got, want)
 		}
 	}
 }
