@@ -17,6 +17,7 @@
 //	size_linux_test.go what it costs grows with the history and no faster
 //	walk_test.go many walks in the process; LLMD_LONG=1 for the long run
 //	socket_test.go the same through real servers
+//	page_test.go the APIs that docs/handoff.md names
 //	minimise_test.go from a failure to a small case in testdata
 //
 // Every piece of content holds a word that is found nowhere else in the conversation
