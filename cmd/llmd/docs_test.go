@@ -84,7 +84,8 @@ func keyTables(t *testing.T) string {
 		b.WriteString("| key | value | default | meaning |\n|---|---|---|---|\n")
 		for _, k := range groups[group] {
 			key := k.Path[strings.LastIndexByte(k.Path, '.')+1:]
-			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", key, k.Type, cmp.Or(k.Default, "-"), strings.ReplaceAll(k.Doc, "<", "&lt;"))
+			kind := strings.TrimSuffix(k.Type+", "+k.Range.String(), ", ")
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", key, kind, cmp.Or(k.Default, "-"), strings.ReplaceAll(k.Doc, "<", "&lt;"))
 		}
 	}
 	b.WriteString("\n### `compat` of a provider or a model\n")

@@ -68,16 +68,28 @@ func schemaOfKind(t *testing.T, k *keyNode) map[string]any {
 	if types[kind] == nil {
 		t.Fatalf("%s is of the kind %q: say here what its schema is", k.Path, k.Type)
 	}
-	return map[string]any{"type": types[kind]}
+	s := map[string]any{"type": types[kind]}
+	if kind == "whole number" && k.Range.Least != "" {
+		s["minimum"], s["maximum"] = json.Number(k.Range.Least), json.Number(k.Range.Most)
+	}
+	return s
 }
 
 func objectOf(t *testing.T, k *keyNode) map[string]any {
 	t.Helper()
 	properties := map[string]any{}
+	var required []string
 	for _, b := range k.below {
 		properties[b.name] = schemaOf(t, b)
+		if strings.Contains(b.Doc, "Required.") || strings.Contains(b.Doc, "Required, ") {
+			required = append(required, b.name)
+		}
 	}
-	return map[string]any{"type": "object", "additionalProperties": false, "properties": properties}
+	s := map[string]any{"type": "object", "additionalProperties": false, "properties": properties}
+	if required != nil {
+		s["required"] = required
+	}
+	return s
 }
 
 // configurationSchema is the JSON Schema of the configuration.
@@ -158,6 +170,12 @@ func TestSchemaAgrees(t *testing.T) {
 		{"unknown word", "providers: [{id: a, api: openai}]\n", false},
 		{"wrong kind", "providers: {id: a}\n", false},
 		{"text for a number", "providers: [{id: a, models: [{id: m, max_output_tokens: many}]}]\n", false},
+		{"a caller without a digest", "server: {auth: {tokens: [{name: a}]}}\n", false},
+		{"a model without an id", "providers: [{id: openai, models: [{reasoning: true}]}]\n", false},
+		{"a provider without an id", "providers: [{api: faux}]\n", false},
+		{"a key without a name", "server: {responses: {encryption_keys: [{key: " + strings.Repeat("0f", 32) + "}]}}\n", false},
+		{"too small a number", "server: {limits: {concurrent_calls: 0}}\n", false},
+		{"too large a number", "server: {responses: {redis: {database: 65537}}}\n", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var value any

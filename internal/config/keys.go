@@ -15,6 +15,8 @@ type Key struct {
 	Path string
 	// Type is what its value must be, in words.
 	Type string
+	// Range is that of a number.
+	Range Range
 	// Default is what holds when it is left out; empty = nothing.
 	Default string
 	// Doc says what it does.
@@ -75,7 +77,7 @@ func Keys() []Key {
 	walk = func(prefix string, keys []key) {
 		for _, k := range keys {
 			path := joinPath(prefix, k.name)
-			all = append(all, Key{Path: path, Type: k.kind, Default: k.def, Doc: k.doc})
+			all = append(all, Key{Path: path, Type: k.kind, Range: rangeOf(&k), Default: k.def, Doc: k.doc})
 			if strings.HasPrefix(k.kind, "list of") {
 				path += "[]"
 			}

@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -303,5 +304,36 @@ func TestAllMistakesAreReported(t *testing.T) {
 	}
 	if got := strings.Count(err.Error(), "\n"); got != 2 {
 		t.Errorf("want three lines:\n%v", err)
+	}
+}
+
+// The range of a key, which the documentation shows, is what its reader takes: the ends
+// are taken, and what lies beyond is not.
+func TestRanges(t *testing.T) {
+	for path, want := range map[string]string{
+		"server.max_receive_bytes":                     "from 64 KiB to 2147483647",
+		"server.max_connection_age":                    "from 1m to 24h",
+		"server.drain_timeout":                         "from 0s to 1h",
+		"server.limits.concurrent_calls":               "at least 1",
+		"server.responses.redis.timeout":               "from 10ms to 30s",
+		"server.auth.tokens[].limits.burst":            "at least 1",
+		"server.limits.per_caller.requests_per_second": "from 0.001 to 1000000",
+		"providers[].models[].pricing.input":           "from 0 to 1000000",
+		"server.listen":                                "",
+	} {
+		keys := config.Keys()
+		i := slices.IndexFunc(keys, func(k config.Key) bool { return k.Path == path })
+		if i < 0 || keys[i].Range.String() != want {
+			t.Errorf("%s: %v, want %q", path, i, want)
+		}
+	}
+	for text, ok := range map[string]bool{
+		"server: {drain_timeout: 0s}": true, "server: {drain_timeout: 1h}": true, "server: {drain_timeout: 3601s}": false,
+		"server: {max_receive_bytes: 64 KiB}": true, "server: {max_receive_bytes: 2147483647}": true, "server: {max_receive_bytes: 65535}": false, "server: {max_receive_bytes: 2 GiB}": false,
+		"server: {responses: {redis: {database: 65536}}}": true, "server: {responses: {redis: {database: 65537}}}": false,
+	} {
+		if _, err := config.Parse("f", []byte(text), func(string) (string, bool) { return "", false }); (err == nil) != ok {
+			t.Errorf("%s: %v", text, err)
+		}
 	}
 }

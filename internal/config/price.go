@@ -66,7 +66,7 @@ func (v value) pricing(target **llmdv1.Pricing) {
 func (v value) price(target *int64) {
 	pico, ok := picoPerToken(v.node.Value)
 	if v.node.Kind != yaml.ScalarNode || !ok {
-		v.bad("must be US dollars per million tokens: a decimal number from 0 to 1000000 with at most 6 decimals")
+		v.outside(Range{Least: "0", Most: "1000000"}, "US dollars per million tokens: a decimal number", " with at most 6 decimals")
 		return
 	}
 	*target = pico

@@ -320,7 +320,7 @@ func (v value) rate(target *float64) {
 	const least, most = 0.001, 1e6
 	n, err := strconv.ParseFloat(v.node.Value, 64)
 	if v.node.Kind != yaml.ScalarNode || err != nil || !(n >= least && n <= most) {
-		v.bad("must be a number from 0.001 to 1000000")
+		v.outside(Range{Least: "0.001", Most: "1000000"}, "a number", "")
 		return
 	}
 	*target = n

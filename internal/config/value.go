@@ -19,6 +19,8 @@ import (
 type reader struct {
 	file     string
 	mistakes []*ParseError
+	// within is the range of the number that was refused last.
+	within Range
 	// template: the file is a template whose ${NAME} stay for later.
 	template bool
 }
@@ -127,7 +129,8 @@ func (v value) boolean(target *bool) {
 func (v value) count(least, most int64) (int64, bool) {
 	var n int64
 	if v.node.Tag != "!!int" || v.node.Decode(&n) != nil || n < least || n > most {
-		v.bad("must be a whole number from %d to %d", least, most)
+		r := Range{strconv.FormatInt(least, 10), strconv.FormatInt(most, 10), most >= math.MaxInt32}
+		v.outside(r, "a whole number", "")
 		return 0, false
 	}
 	return n, true
@@ -139,13 +142,17 @@ func (v value) tokens(target *int32) {
 	}
 }
 
+type sizeUnit struct {
+	name  string
+	bytes int64
+}
+
+func sizeUnits() []sizeUnit { return []sizeUnit{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} }
+
 // size reads a number of bytes, with an optional unit.
 func (v value) size(target *int, least, most int64) {
 	number, unit := v.node.Value, int64(1)
-	for _, u := range []struct {
-		name  string
-		bytes int64
-	}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}} {
+	for _, u := range sizeUnits() {
 		if n, ok := strings.CutSuffix(number, u.name); ok {
 			number, unit = strings.TrimSpace(n), u.bytes
 			break
@@ -153,7 +160,7 @@ func (v value) size(target *int, least, most int64) {
 	}
 	n, err := strconv.ParseInt(number, 10, 64)
 	if v.node.Kind != yaml.ScalarNode || err != nil || n > most/unit || n*unit < least {
-		v.bad("must be a number of bytes from %d to %d, such as 1048576 or 64 MiB", least, most)
+		v.outside(Range{spellSize(least), spellSize(most), most == math.MaxInt64}, "a number of bytes", ", such as 1048576 or 64 MiB")
 		return
 	}
 	*target = int(n * unit)
@@ -162,7 +169,7 @@ func (v value) size(target *int, least, most int64) {
 func (v value) duration(target *time.Duration, least, most time.Duration) {
 	d, err := time.ParseDuration(v.node.Value)
 	if v.node.Kind != yaml.ScalarNode || err != nil || d < least || d > most {
-		v.bad("must be a duration from %s to %s, such as 30s or 2m", least, most)
+		v.outside(Range{Least: spellDuration(least), Most: spellDuration(most)}, "a duration", ", such as 30s or 2m")
 		return
 	}
 	*target = d
