@@ -233,7 +233,7 @@ func TestEncode(t *testing.T) {
 		},
 		"adaptive": {
 			model: sonnet5, with: func(s *setup) { s.effort(high); s.g.Reasoning.IncludeSummary = true },
-			want: `{"additionalModelRequestFields":{"thinking":{"type":"adaptive","display":"summarized","block_binding":{"prefix_mismatch_behavior":"drop_block"}},` +
+			want: `{"additionalModelRequestFields":{"thinking":{"type":"adaptive","display":"summarized","block_binding":{"mismatch_behavior":"drop_block"}},` +
 				`"output_config":{"effort":"high"},"anthropic_beta":["thinking-binding-controls-2026-08-01"]},` + hi + `}`,
 		},
 		"adaptive, minimal": {

@@ -257,7 +257,9 @@ func (t *thinking) writeClaude(w *jsonwire.Writer) {
 	if t.lenient {
 		w.Key("block_binding")
 		w.BeginObject()
-		w.Member("prefix_mismatch_behavior", "drop_block")
+		// Anthropic's own API names it otherwise, which not every region takes:
+		// https://github.com/vercel/ai/issues/20729.
+		w.Member("mismatch_behavior", "drop_block")
 		w.EndObject()
 	}
 	w.EndObject()
