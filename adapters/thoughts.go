@@ -2,6 +2,7 @@ package adapters
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
@@ -26,4 +27,13 @@ func Thoughts(t *llmdv1.ThinkingContent) string {
 		}
 	}
 	return strings.Join(words, "\n\n")
+}
+
+// HistoryThinks says whether a history, as it is sent, holds signed thinking.
+func HistoryThinks(history *llmdv1.Context) bool {
+	return slices.ContainsFunc(history.GetMessages(), func(m *llmdv1.Message) bool {
+		return slices.ContainsFunc(m.GetAssistant().GetContent(), func(b *llmdv1.AssistantContent) bool {
+			return b.GetThinking().GetSignature() != nil
+		})
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -44,6 +45,7 @@ type decoder struct {
 	refusal string
 	done    bool
 	stray   bool // told of a delta that belongs nowhere
+	forgot  bool // told of thinking that was not read
 	usual   usual
 }
 
@@ -92,6 +94,7 @@ func (d *decoder) dispatch(e *event, f frame.Frame, sink *adapters.Sink) error {
 	case lastDeltaEvent:
 		d.use(e.Usage, sink)
 		d.stopped(e.Delta.StopReason, e.Delta.StopDetails)
+		d.transformed(e.Transformations, sink)
 	case endEvent:
 		d.finish(sink)
 	case "message":
@@ -115,7 +118,30 @@ func (d *decoder) start(m *message, sink *adapters.Sink) error {
 		d.endBlock(i, sink)
 	}
 	d.stopped(m.StopReason, m.StopDetails)
+	d.transformed(m.Transformations, sink)
 	return nil
+}
+
+// transformed tells once of thinking in the request that the model did not read; where
+// another model took over, the list comes again at the end. That it read some although
+// the check failed changes nothing.
+// https://platform.claude.com/docs/en/build-with-claude/preserved-thinking
+func (d *decoder) transformed(list []transformation, sink *adapters.Sink) {
+	dropped, changed := 0, false
+	for _, t := range list {
+		if t.Type == "thinking_dropped" {
+			dropped++
+			changed = changed || t.Reason == "prefix_binding_mismatch"
+		}
+	}
+	why := "it may not read it"
+	if changed {
+		why = "what stood before it has changed"
+	}
+	if dropped > 0 && !d.forgot {
+		d.forgot = true
+		sink.Diagnostic(-1, "thinking_dropped", fmt.Sprintf("the model did not read earlier thinking, %d blocks of it: %s", dropped, why))
+	}
 }
 
 // whole reads an answer of a host that does not stream.

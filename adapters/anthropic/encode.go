@@ -22,6 +22,7 @@ const (
 	betaToolStreaming = "fine-grained-tool-streaming-2025-05-14"
 	betaFast          = "fast-mode-2026-02-01"
 	betaFallback      = "server-side-fallback-2026-07-01"
+	betaBinding       = "thinking-binding-controls-2026-08-01"
 )
 
 // request is all that is decided about a request before it is written.

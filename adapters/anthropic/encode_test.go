@@ -165,6 +165,24 @@ func TestOptions(t *testing.T) {
 		"adaptive medium":  {func(s *setup) { s.adaptive(effortMedium); s.tools("a") }, []string{`"output_config":{"effort":"medium"}`}, []string{"beta"}, ""},
 		"adaptive xhigh":   {func(s *setup) { s.adaptive(effortXHigh) }, []string{`"output_config":{"effort":"xhigh"}`}, nil, ""},
 		"adaptive word":    {func(s *setup) { s.adaptive(effortMax) }, []string{`"output_config":{"effort":"utmost"}`}, nil, ""},
+		"binding": {
+			func(s *setup) { s.m.Compat.BindsThinking = true; s.adaptive(effortHigh) },
+			[]string{`"thinking":{"type":"adaptive","block_binding":{"prefix_mismatch_behavior":"drop_block"}},"output_config":{"effort":"high"}`, "Anthropic-Beta: thinking-binding-controls-2026-08-01"}, nil, "",
+		},
+		"binding unasked": {
+			func(s *setup) {
+				s.m.Compat.BindsThinking = true
+				s.adaptive(0)
+				s.m.Efforts[effortNone] = profile.EffortWord{Unsupported: true}
+				s.history(user(text("q")), assistant(thinks("a", thinkingFormat, "S"), says("a")), user(text("q")))
+			},
+			[]string{`"thinking":{"type":"adaptive","block_binding":{"prefix_mismatch_behavior":"drop_block"}},`, "Anthropic-Beta: thinking-binding-controls-2026-08-01"}, []string{"effort"}, "",
+		},
+		"nothing that is bound": {func(s *setup) {
+			s.m.Compat.BindsThinking = true
+			s.adaptive(0)
+			s.m.Efforts[effortNone] = profile.EffortWord{Unsupported: true}
+		}, nil, []string{"thinking"}, ""},
 		"adaptive default": {func(s *setup) { s.adaptive(0) }, nil, []string{"thinking", "effort"}, ""},
 		"adaptive off":     {func(s *setup) { s.adaptive(effortNone) }, []string{`"type":"disabled"`}, []string{"effort"}, ""},
 

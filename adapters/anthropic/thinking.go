@@ -24,6 +24,9 @@ type thinking struct {
 	budget  int32
 	effort  string // with thinkingAdaptive
 	summary bool   // ask for readable thinking where the model would leave it out
+	// lenient: thinking whose surroundings have changed is to be passed over instead of
+	// refused. A caller may change what stands before it, and so may the hand-off.
+	lenient bool
 }
 
 // on says whether the caller's wish to think is met; a model may think unasked.
@@ -44,6 +47,7 @@ func (r *request) decideThinking() error {
 		return adapters.Unsupported("tool_choice", "tool_choice", fmt.Sprintf("model %q always thinks, and cannot be made to call a tool then", m.ID))
 	case o.Thinking != adapters.ThinkingOn:
 		r.summaryAlone()
+		r.rememberAlone()
 		return nil
 	case o.BudgetTokens > 0 && m.Compat.ForceAdaptiveThinking:
 		return adapters.Unsupported("reasoning_budget", "reasoning.budget_tokens", fmt.Sprintf("model %q takes an effort, and no budget", m.ID))
@@ -56,9 +60,31 @@ func (r *request) decideThinking() error {
 	if m.Compat.ForceAdaptiveThinking {
 		r.thinking.mode = thinkingAdaptive
 		r.thinking.effort = r.call.Options.EffortFromLow(r.effective)
+		r.bind()
 		return nil
 	}
 	return r.decideBudget()
+}
+
+// bind lets the request pass where what stood before a block of thinking has changed: "The
+// block is bound to a different conversation" otherwise. The answer names what was passed
+// over.
+// https://platform.claude.com/docs/en/build-with-claude/preserved-thinking
+func (r *request) bind() {
+	if r.call.Model.Compat.BindsThinking {
+		r.thinking.lenient = true
+		r.betas = append(r.betas, betaBinding)
+	}
+}
+
+// rememberAlone: a model that always thinks looks at the thinking of the history unasked.
+func (r *request) rememberAlone() {
+	if r.alwaysThinks() && r.call.Model.Compat.BindsThinking && adapters.HistoryThinks(r.call.Context) {
+		r.thinking.mode = thinkingAdaptive
+	}
+	if r.thinking.on() {
+		r.bind()
+	}
 }
 
 // alwaysThinks: the model thinks unasked and cannot be told not to.
@@ -137,6 +163,12 @@ func (t *thinking) write(w *jsonwire.Writer) {
 	}
 	if t.summary && t.on() {
 		w.Member("display", "summarized")
+	}
+	if t.lenient {
+		w.Key("block_binding")
+		w.BeginObject()
+		w.Member("prefix_mismatch_behavior", "drop_block")
+		w.EndObject()
 	}
 	w.EndObject()
 }

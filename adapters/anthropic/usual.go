@@ -132,6 +132,11 @@ func readMessage(c *jsonwire.Cursor, before *message) *message {
 			m.Usage = readUsage(c, m.Usage)
 		case "stop_reason", "stop_details":
 			nothing(c)
+		case "input_transformations":
+			m.Transformations = []transformation{}
+			for c.Begin('['); c.More(']'); {
+				c.Fail()
+			}
 		case "type", "role", "stop_sequence", "container", "context_management":
 			c.Skip() // no member of message
 		default:

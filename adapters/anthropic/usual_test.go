@@ -40,6 +40,7 @@ func TestUsual(t *testing.T) {
 			`"usage":{"input_tokens":9,"cache_creation_input_tokens":3,"cache_read_input_tokens":0,"cache_creation":{"ephemeral_5m_input_tokens":1,"ephemeral_1h_input_tokens":2},` +
 			`"output_tokens":1,"service_tier":"standard","inference_geo":"us"}}}`,
 		`{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":100},"context_management":{"applied_edits":[]}}`,
+		`{"type":"message_start","message":{"id":"msg_1","input_transformations":[]}}`,
 		blockStart(0, `{"type":"text","text":""}`), blockStart(1, ` { "type" : "other", "x" : [ 1, "\u00e9" ] } `),
 		`{"type":"content_block_delta","index":0,"index":1,"delta":{"type":"text_delta","text":"a","text":"b"}}`,
 	} {
@@ -56,6 +57,7 @@ func TestUsual(t *testing.T) {
 		`{"type":"message_start","message":{"id":"msg_1"},"message":{"model":"m"}}`,
 		`{"type":"message_start","message":{"id":"msg_1","content":[{"type":"text"}]}}`,
 		`{"type":"message_start","message":{"id":"msg_\u0031"}}`,
+		`{"type":"message_start","message":{"input_transformations":[{}]}}`,
 		`{"type":"message_start","message":{"stop_reason":"end_turn"}}`,
 		`{"type":"message_start","message":{"Model":"m"}}`,
 		`{"type":"message_delta","delta":{"stop_reason":"refusal","stop_details":{"explanation":"no"}}}`,

@@ -90,6 +90,8 @@ type event struct {
 	Delta        delta           `json:"delta"`
 	Usage        *usage          `json:"usage"`
 	Error        json.RawMessage `json:"error"`
+
+	Transformations []transformation `json:"input_transformations"`
 }
 
 // hasError recognises a bare error body of a host that sends no type.
@@ -103,6 +105,14 @@ type message struct {
 	StopReason  string            `json:"stop_reason"`
 	StopDetails *stopDetails      `json:"stop_details"`
 	Usage       *usage            `json:"usage"`
+	// Transformations is what was done to the request.
+	Transformations []transformation `json:"input_transformations"`
+}
+
+// transformation is a block of the request that the model did not read as it was.
+type transformation struct {
+	Type   string `json:"type"`
+	Reason string `json:"reason"`
 }
 
 // delta is that of content_block_delta or of message_delta.

@@ -236,6 +236,14 @@ func TestEncode(t *testing.T) {
 			want: `{"additionalModelRequestFields":{"thinking":{"type":"adaptive","display":"summarized","block_binding":{"mismatch_behavior":"drop_block"}},` +
 				`"output_config":{"effort":"high"},"anthropic_beta":["thinking-binding-controls-2026-08-01"]},` + hi + `}`,
 		},
+		"bound unasked": {
+			model: "us.anthropic.claude-fable-5-1", with: func(s *setup) {
+				s.m.Efforts = profile.Efforts{none: {Unsupported: true}}
+				s.g.Context.Messages = append(s.g.Context.Messages, assistant(thought("a", reasoningFormat, "S"), said("a")), user(text("q")))
+			},
+			want: `{"additionalModelRequestFields":{"thinking":{"type":"adaptive","block_binding":{"mismatch_behavior":"drop_block"}},"anthropic_beta":["thinking-binding-controls-2026-08-01"]},` +
+				`"messages":[{"role":"user","content":[{"text":"hi"}]},{"role":"assistant","content":[{"reasoningContent":{"reasoningText":{"text":"a","signature":"S"}}},{"text":"a"}]},{"role":"user","content":[{"text":"q"}]}]}`,
+		},
 		"adaptive, minimal": {
 			model: "anthropic.claude-opus-4-6-v1", with: func(s *setup) { s.effort(minimal) },
 			want: `{"additionalModelRequestFields":{"thinking":{"type":"adaptive"},"output_config":{"effort":"low"}},` + hi + `}`,

@@ -55,6 +55,7 @@ func (r *request) decideThinking() error {
 		if o.Summary {
 			r.adjust("reasoning.include_summary is of no use without an effort: thoughts are shown by the field that asks for them")
 		}
+		r.rememberAlone()
 		return nil
 	case o.Thinking == adapters.ThinkingOff && !m.Reasoning:
 		return nil
@@ -112,11 +113,25 @@ func (r *request) decideClaude() error {
 	}
 	r.thinking.mode = thinkingAdaptive
 	r.thinking.effort = r.call.Options.EffortFromLow(r.effective)
+	r.bind()
+	return nil
+}
+
+// bind lets the request pass where what stood before a block of thinking has changed: "The
+// block is bound to a different conversation" otherwise.
+func (r *request) bind() {
 	if r.traits.bindsThinking() && !r.traits.government {
 		r.thinking.lenient = true
 		r.betas = append(r.betas, betaBinding)
 	}
-	return nil
+}
+
+// rememberAlone: a model that always thinks looks at the thinking of the history unasked.
+func (r *request) rememberAlone() {
+	if r.alwaysThinks() && r.traits.bindsThinking() && adapters.HistoryThinks(r.call.Context) {
+		r.thinking.mode = thinkingAdaptive
+		r.bind()
+	}
 }
 
 // decideSummary asks for readable thinking. GovCloud does not know that wish; the

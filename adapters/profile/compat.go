@@ -99,6 +99,9 @@ type Compat struct {
 	ForceAdaptiveThinking bool `yaml:"force_adaptive_thinking"`
 	// AllowEmptySignature: unsigned thinking goes back with an empty signature.
 	AllowEmptySignature bool `yaml:"allow_empty_signature"`
+	// BindsThinking: the model checks what stood before a block of thinking, and the host
+	// takes the wish that one which fails is passed over instead of refused.
+	BindsThinking bool `yaml:"binds_thinking"`
 	// SupportsStrictTools: tools may carry "strict".
 	SupportsStrictTools bool `yaml:"supports_strict_tools"`
 	// MessagesDialect is "vertex" where the API is spoken as Google Vertex AI does:
