@@ -167,7 +167,8 @@ func TestOptions(t *testing.T) {
 		"adaptive word":    {func(s *setup) { s.adaptive(effortMax) }, []string{`"output_config":{"effort":"utmost"}`}, nil, ""},
 		"binding": {
 			func(s *setup) { s.m.Compat.BindsThinking = true; s.adaptive(effortHigh) },
-			[]string{`"thinking":{"type":"adaptive","block_binding":{"prefix_mismatch_behavior":"drop_block"}},"output_config":{"effort":"high"}`, "Anthropic-Beta: thinking-binding-controls-2026-08-01"}, nil, "",
+			[]string{`"thinking":{"type":"adaptive","block_binding":{"prefix_mismatch_behavior":"drop_block"}},"output_config":{"effort":"high"}`, "Anthropic-Beta: thinking-binding-controls-2026-08-01"},
+			nil, "",
 		},
 		"binding unasked": {
 			func(s *setup) {
@@ -176,7 +177,9 @@ func TestOptions(t *testing.T) {
 				s.m.Efforts[effortNone] = profile.EffortWord{Unsupported: true}
 				s.history(user(text("q")), assistant(thinks("a", thinkingFormat, "S"), says("a")), user(text("q")))
 			},
-			[]string{`"thinking":{"type":"adaptive","block_binding":{"prefix_mismatch_behavior":"drop_block"}},`, "Anthropic-Beta: thinking-binding-controls-2026-08-01"}, []string{"effort"}, "",
+			[]string{`"thinking":{"type":"adaptive","block_binding":{"prefix_mismatch_behavior":"drop_block"}},`, "Anthropic-Beta: thinking-binding-controls-2026-08-01"},
+			[]string{"effort"},
+			"",
 		},
 		"nothing that is bound": {func(s *setup) {
 			s.m.Compat.BindsThinking = true

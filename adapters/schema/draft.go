@@ -64,6 +64,10 @@ func (d Draft) fit(text string) (fit string, had []string) {
 	f := &fitter{draft: d}
 	root := []byte(text)
 	if d.Defs {
+		if up := hoisted(text); up != text {
+			f.note("$ref")
+			root = []byte(up)
+		}
 		root = f.defs(root)
 	}
 	out := f.schema(root)
@@ -139,19 +143,19 @@ func turnedBy(key string) []string {
 
 // inside fits the schemas that a keyword holds.
 func (f *fitter) inside(key string, value json.RawMessage) json.RawMessage {
-	switch key {
-	case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies":
+	switch holds(key) {
+	case namedSchemas:
 		members, err := jsonwire.Members(value)
 		return f.each(value, members, err, written)
-	case "items", "prefixItems", "additionalItems", "unevaluatedItems", "contains", "additionalProperties", "unevaluatedProperties",
-		"propertyNames", "anyOf", "oneOf", "allOf", "not", "if", "then", "else":
+	case schemas:
 		if value[0] != '[' {
 			return f.schema(value)
 		}
 		elements, err := jsonwire.Elements(value)
 		return f.each(value, elements, err, listed)
+	default:
+		return value
 	}
-	return value
 }
 
 // each fits each schema of a list or an object, which is written anew if one changed.

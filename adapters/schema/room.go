@@ -43,28 +43,13 @@ func (r *Room) Take(text string) error {
 func unions(text []byte) (n int) {
 	members, _ := jsonwire.Members(text) // none if it is no object
 	for _, m := range members {
-		switch m.Key {
-		case "type":
-			if m.Value[0] == '[' {
-				n++
-			}
-		case "anyOf":
+		if m.Key == "anyOf" || m.Key == "type" && m.Value[0] == '[' {
 			n++
-			list, _ := jsonwire.Elements(m.Value)
-			n += unionsIn(list)
-		case "items":
-			n += unions(m.Value)
-		case "properties", "$defs", "definitions":
-			list, _ := jsonwire.Members(m.Value)
-			n += unionsIn(list)
 		}
-	}
-	return n
-}
-
-func unionsIn(schemas []jsonwire.Member) (n int) {
-	for _, s := range schemas {
-		n += unions(s.Value)
+		within(m.Key, m.Value, func(s []byte) []byte {
+			n += unions(s)
+			return s
+		})
 	}
 	return n
 }

@@ -26,12 +26,17 @@ func TestRoom(t *testing.T) {
 		tools  []string
 		fit    int // so many of them
 	}{
-		"none":           {"", nil, 0},
-		"tools":          {"", strings.Split(strings.Repeat(NoParameters+" ", 20)+NoParameters, " "), 20},
-		"unions":         {"", []string{may(16)}, 1},
-		"too many":       {"", []string{may(17)}, 0},
-		"in all":         {"", []string{may(9), may(7), may(0), may(1)}, 3},
-		"the answer's":   {`{"type":"object","properties":{"a":{"type":["string","null"]},"b":{"anyOf":[{"type":"array","items":{"type":["null","number"]}},{"$ref":"#/$defs/a"}]}},"$defs":{"a":{"type":["null","string"]}}}`, []string{may(12), may(1)}, 1},
+		"none":         {"", nil, 0},
+		"tools":        {"", strings.Split(strings.Repeat(NoParameters+" ", 20)+NoParameters, " "), 20},
+		"unions":       {"", []string{may(16)}, 1},
+		"too many":     {"", []string{may(17)}, 0},
+		"in all":       {"", []string{may(9), may(7), may(0), may(1)}, 3},
+		"the answer's": {`{"type":"object","properties":{"a":{"type":["string","null"]},"b":{"anyOf":[{"type":"array","items":{"type":["null","number"]}},{"$ref":"#/$defs/a"}]}},"$defs":{"a":{"type":["null","string"]}}}`, []string{may(12), may(1)}, 1},
+		"in all of it": {
+			`{"allOf":[{"properties":{"a":{"type":["string","null"]}}}],"oneOf":[{"anyOf":[{},{}]}],"additionalProperties":{"not":{"type":["null","string"]}},"default":{"type":[]}}`,
+			[]string{may(13), may(1)},
+			1,
+		},
 		"of the answer ": {may(17), []string{may(1)}, 0},
 	} {
 		room, fit := ClaudeRoom(c.answer), 0

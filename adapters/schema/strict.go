@@ -16,6 +16,9 @@ const NoParameters = `{"type":"object","properties":{}}`
 // Strict is the schema in strict form. Text that is in that form already comes back
 // as it is. The error is a [*Error].
 func Strict(text string, rules Rules) (string, error) {
+	if rules.References {
+		text = hoisted(text)
+	}
 	c := &converter{text: text, rules: rules}
 	if err := c.node([]byte(text), 0, "", false); err != nil {
 		return "", err
@@ -63,6 +66,26 @@ type converter struct {
 	text   string
 	rules  Rules
 	splice []splice
+	// definitions are the places of those in the root; nil = not looked for yet.
+	definitions map[string]bool
+}
+
+// defines says whether a reference names the root or one of its definitions: "reference can
+// only point to definitions defined at the top level of the schema",
+// https://github.com/langchain-ai/langchainjs/pull/8389.
+func (c *converter) defines(ref []byte) bool {
+	if c.definitions == nil {
+		c.definitions = map[string]bool{"#": true}
+		members, _ := jsonwire.Members([]byte(c.text)) // it is an object by now
+		for _, key := range []string{"$defs", "definitions"} {
+			all, _ := jsonwire.Members(valueOf(members, key)) // none if it is no object
+			for _, d := range all {
+				c.definitions["#/"+key+"/"+escape(d.Key)] = true
+			}
+		}
+	}
+	var place string
+	return json.Unmarshal(ref, &place) == nil && c.definitions[place]
 }
 
 // splice is text that is put in at an offset.
@@ -99,6 +122,9 @@ func (c *converter) node(text []byte, at int, path string, inUnion bool) error {
 	}
 	if fault := n.check(&c.rules, inUnion); fault != nil {
 		return fault
+	}
+	if m := n.get("$ref"); m != nil && !c.defines(m.Value) {
+		return n.fault(m.Key, "does not name a definition of the root")
 	}
 	if n.object {
 		if err := c.object(n); err != nil {

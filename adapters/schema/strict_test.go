@@ -59,11 +59,15 @@ func TestStrict(t *testing.T) {
 func TestStrictReferences(t *testing.T) {
 	in := `{"type":"object","$defs":{"n":{"type":"object","properties":{"next":{"$ref":"#/$defs/n"}}}},"properties":{"a":{"anyOf":[{"$ref":"#/$defs/n"},{"type":"array","items":{"$ref":"#"}}]}},"required":["a"]}`
 	want := `{"type":"object","$defs":{"n":{"type":"object","properties":{"next":{"anyOf":[{"$ref":"#/$defs/n"},{"type":"null"}]}},"required":["next"],"additionalProperties":false}},"properties":{"a":{"anyOf":[{"$ref":"#/$defs/n"},{"type":"array","items":{"$ref":"#"}}]}},"required":["a"],"additionalProperties":false}`
-	if got, err := Strict(in, OpenAI()); err != nil || got != want {
-		t.Errorf("%v\n%s, want\n%s", err, got, want)
-	}
-	if got, err := Strict(want, OpenAI()); err != nil || got != want {
-		t.Errorf("again: %v\n%s", err, got)
+	// "reference can only point to definitions defined at the top level of the schema",
+	// https://github.com/langchain-ai/langchainjs/pull/8389.
+	zod := `{"type":"object","properties":{"a":{"type":"object","properties":{}},"b":{"$ref":"#/properties/a"}},"required":["a","b"]}`
+	defined := `{"type":"object","properties":{"a":{"type":"object","properties":{},"required":[],"additionalProperties":false},"b":{"$ref":"#/$defs/properties_a"}},"required":["a","b"],` +
+		`"$defs":{"properties_a":{"type":"object","properties":{},"required":[],"additionalProperties":false}},"additionalProperties":false}`
+	for in, want := range map[string]string{in: want, want: want, zod: defined, defined: defined} {
+		if got, err := Strict(in, OpenAI()); err != nil || got != want {
+			t.Errorf("%v\n%s, want\n%s", err, got, want)
+		}
 	}
 }
 
@@ -118,6 +122,7 @@ func TestFaults(t *testing.T) {
 	fault(t, "array of anything", object(`{"type":"array"}`), OpenAI(), "items", "/properties/a")
 	fault(t, "reference beside", object(`{"$ref":"#","description":"x"}`), OpenAI(), "$ref", "/properties/a")
 	fault(t, "reference elsewhere", object(`{"$ref":"https://example.com"}`), OpenAI(), "$ref", "/properties/a")
+	fault(t, "reference to nothing", `{"type":"object","properties":{"a":{"$ref":"#/$defs/b"}},"$defs":{"a":{"type":"null"}}}`, OpenAI(), "$ref", "/properties/a")
 	fault(t, "reference at the root", `{"$ref":"#/$defs/a"}`, OpenAI(), "$ref", "")
 }
 

@@ -168,6 +168,9 @@ func strictSchema(v *value, bad report, path string) {
 				bad(path, "'%s' is not permitted", word)
 			}
 		}
+		if ref := s.get("$ref"); ref != nil && ref.str() != "#" && !definesIn(v, ref.str()) {
+			bad(path, "reference can only point to definitions defined at the top level of the schema.")
+		}
 		properties := s.get("properties")
 		if s.get("type").str() != "object" && properties == nil {
 			return
@@ -182,6 +185,16 @@ func strictSchema(v *value, bad report, path string) {
 			}
 		}
 	})
+}
+
+// definesIn says whether a reference names a definition of the root.
+func definesIn(root *value, ref string) bool {
+	for _, key := range []string{"$defs", "definitions"} {
+		if name, ok := strings.CutPrefix(ref, "#/"+key+"/"); ok && root.get(key, name) != nil {
+			return true
+		}
+	}
+	return false
 }
 
 func propertiesOf(v *value) []member {

@@ -65,6 +65,7 @@ func TestChatRules(t *testing.T) {
 		{rule: "chat.tools.draft", old: `"properties":{}`, now: `"properties":{"a":{"pattern":"\\p{L}"}}`},
 		{rule: "chat.tools.draft", old: `"properties":{}`, now: `"properties":{"a":{"type":["array","null"],"prefixItems":[{}]}}`},
 		{rule: "chat.tools.strict_schema", old: `{"name":"look","parameters"`, now: `{"strict":true,"name":"look","parameters"`},
+		{rule: "chat.tools.strict_schema", old: `"model":"m"`, now: `"model":"m","response_format":{"json_schema":{"strict":true,"schema":{"properties":{"a":{"$ref":"#/properties/b"},"b":{"type":"null"}},"required":["a","b"],"additionalProperties":false}}}`},
 		{rule: "chat.tools.strict_schema", old: `"model":"m"`, now: `"model":"m","response_format":{"json_schema":{"strict":true,"schema":{"type":"object","properties":{"a":{}},"additionalProperties":false}}}`},
 		{rule: "chat.tool_choice.valid", old: tools, now: `"tool_choice":"auto",`},
 		{rule: "chat.tool_choice.valid", old: `"tool_choice":"auto"`, now: `"tool_choice":"any"`},
