@@ -2,11 +2,9 @@ package openaichat
 
 import (
 	"cmp"
-	"encoding/json"
 	"math"
-	"math/big"
-	"strings"
 
+	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
@@ -35,15 +33,7 @@ type usage struct {
 	} `json:"completion_tokens_details"`
 	Reasoning *jsonwire.Number `json:"reasoning_tokens"` // Perplexity
 
-	// What was billed. Cost is a number (OpenRouter) or an object (Perplexity).
-	Cost        json.RawMessage `json:"cost"`
-	IsBYOK      *bool           `json:"is_byok"`
-	CostDetails struct {
-		Upstream    json.RawMessage `json:"upstream_inference_cost"`
-		Prompt      json.RawMessage `json:"upstream_inference_prompt_cost"`
-		Completions json.RawMessage `json:"upstream_inference_completions_cost"`
-	} `json:"cost_details"`
-	Ticks *jsonwire.Number `json:"cost_in_usd_ticks"` // xAI
+	adapters.Billed
 }
 
 // message is the usage in disjoint buckets; nil if the host named no numbers.
@@ -78,7 +68,7 @@ func (u *usage) message() *llmdv1.Usage {
 		CacheReadTokens:  clamp(read),
 		CacheWriteTokens: clamp(written),
 		OutputTokens:     clamp(output),
-		Cost:             u.cost(),
+		Cost:             u.Billed.Message(),
 	}
 	if reasoning != nil {
 		n := clamp(*reasoning)
@@ -102,69 +92,3 @@ func firstOf(counts ...jsonwire.Number) jsonwire.Number {
 // clamp keeps a count within the contract's type: hosts report more cached tokens
 // than prompt tokens, which would make the rest negative.
 func clamp(n jsonwire.Number) int32 { return int32(max(0, min(n, math.MaxInt32))) }
-
-// cost is what the host says it billed; nil if it says nothing.
-//
-// OpenRouter bills "cost", and with the caller's own key the upstream provider
-// bills its share besides. A cost without is_byok is of unknown meaning.
-// https://openrouter.ai/docs/use-cases/usage-accounting. xAI counts in ticks of
-// 1e-10 USD, https://docs.x.ai/developers/cost-tracking. Perplexity adds a fee
-// for each search, https://docs.perplexity.ai/getting-started/pricing.
-func (u *usage) cost() *llmdv1.Cost {
-	const picoPerTick = 100
-	if u.Ticks != nil && *u.Ticks >= 0 && *u.Ticks <= math.MaxInt64/picoPerTick {
-		return &llmdv1.Cost{TotalPicoUsd: int64(*u.Ticks) * picoPerTick, FromProvider: true}
-	}
-	if len(u.Cost) > 0 && u.Cost[0] == '{' {
-		var parts struct {
-			Total json.RawMessage `json:"total_cost"`
-		}
-		if json.Unmarshal(u.Cost, &parts) != nil {
-			return nil
-		}
-		return billed(parts.Total)
-	}
-	switch {
-	case u.IsBYOK == nil:
-		return nil
-	case !*u.IsBYOK:
-		return billed(u.Cost)
-	}
-	if _, ok := picoUSD(u.CostDetails.Upstream); ok {
-		return billed(u.Cost, u.CostDetails.Upstream)
-	}
-	return billed(u.Cost, u.CostDetails.Prompt, u.CostDetails.Completions)
-}
-
-// billed is the sum of figures in USD; nil if one of them cannot be read.
-func billed(figures ...json.RawMessage) *llmdv1.Cost {
-	var sum int64
-	for _, f := range figures {
-		n, ok := picoUSD(f)
-		if !ok || sum > math.MaxInt64-n {
-			return nil
-		}
-		sum += n
-	}
-	return &llmdv1.Cost{TotalPicoUsd: sum, FromProvider: true}
-}
-
-// picoUSD reads a decimal number of USD exactly, rounded to the nearest 1e-12.
-func picoUSD(figure json.RawMessage) (int64, bool) {
-	const (
-		maxDigits   = 40
-		maxExponent = 4 // "e-12": longer ones are no price, and costly to expand
-		pico        = 1_000_000_000_000
-	)
-	s := strings.Trim(string(figure), `"`)
-	if i := strings.IndexAny(s, "eE"); len(s) == 0 || len(s) > maxDigits || i >= 0 && len(s)-i > maxExponent {
-		return 0, false
-	}
-	r, ok := new(big.Rat).SetString(s)
-	if !ok || r.Sign() < 0 {
-		return 0, false
-	}
-	r.Mul(r, big.NewRat(pico, 1)).Add(r, big.NewRat(1, 2))
-	n := new(big.Int).Quo(r.Num(), r.Denom())
-	return n.Int64(), n.IsInt64()
-}

@@ -179,10 +179,17 @@ func TestDecodeUsage(t *testing.T) {
 			InputTokens: 3, CacheReadTokens: 2, OutputTokens: 1, TotalTokens: 6,
 		},
 		`{}`: nil,
-		`{"input_tokens":1,"output_tokens":2,"cost":1.13e-05}`: {
+		`{"input_tokens":1,"output_tokens":2,"cost":1.13e-05,"is_byok":false}`: {
 			InputTokens: 1, OutputTokens: 2, TotalTokens: 3, Cost: &llmdv1.Cost{TotalPicoUsd: 11_300_000, FromProvider: true},
 		},
-		`{"input_tokens":1,"output_tokens":2,"cost":{"total_cost":1}}`: {InputTokens: 1, OutputTokens: 2, TotalTokens: 3},
+		// With a key of the caller's own, the upstream provider bills its share besides.
+		`{"input_tokens":1,"output_tokens":2,"cost":0.05,"is_byok":true,"cost_details":{"upstream_inference_cost":1}}`: {
+			InputTokens: 1, OutputTokens: 2, TotalTokens: 3, Cost: &llmdv1.Cost{TotalPicoUsd: 1_050_000_000_000, FromProvider: true},
+		},
+		`{"input_tokens":1,"output_tokens":2,"cost":0.05}`: {InputTokens: 1, OutputTokens: 2, TotalTokens: 3},
+		`{"input_tokens":1,"output_tokens":2,"cost_in_usd_ticks":37756000}`: {
+			InputTokens: 1, OutputTokens: 2, TotalTokens: 3, Cost: &llmdv1.Cost{TotalPicoUsd: 3_775_600_000, FromProvider: true},
+		},
 	} {
 		a, err := decode(stream(created,
 			`{"type":"response.completed","response":{"status":"completed","service_tier":"priority","usage":`+in+`}}`))

@@ -1,15 +1,12 @@
 package openairesponses
 
 import (
-	"encoding/json"
 	"math"
 
+	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
-
-// picoUSD is one US dollar in the contract's unit of money.
-const picoUSD = 1e12
 
 // usage is what the provider counted.
 // https://platform.openai.com/docs/api-reference/responses/object#responses/object-usage
@@ -23,9 +20,7 @@ type usage struct {
 	OutputDetails struct {
 		Reasoning *jsonwire.Number `json:"reasoning_tokens"`
 	} `json:"output_tokens_details"`
-	// Cost is what was billed, in US dollars: OpenRouter says it. Elsewhere it may
-	// be anything.
-	Cost json.RawMessage
+	adapters.Billed
 }
 
 // message is the usage in disjoint buckets; nil if the host named no numbers.
@@ -46,15 +41,12 @@ func (u *usage) message() *llmdv1.Usage {
 		CacheReadTokens:  tokens(u.InputDetails.Cached),
 		CacheWriteTokens: tokens(u.InputDetails.Written),
 		OutputTokens:     tokens(output),
+		Cost:             u.Billed.Message(),
 	}
 	m.TotalTokens = tokens(jsonwire.Number(m.InputTokens) + jsonwire.Number(m.CacheReadTokens) + jsonwire.Number(m.CacheWriteTokens) + jsonwire.Number(m.OutputTokens))
 	if r := u.OutputDetails.Reasoning; r != nil {
 		n := tokens(*r)
 		m.ReasoningTokens = &n
-	}
-	var usd float64
-	if filled(u.Cost) && json.Unmarshal(u.Cost, &usd) == nil && usd >= 0 && usd*picoUSD < math.MaxInt64 {
-		m.Cost = &llmdv1.Cost{TotalPicoUsd: int64(math.Round(usd * picoUSD)), FromProvider: true}
 	}
 	return m
 }
