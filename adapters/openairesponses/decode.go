@@ -125,6 +125,10 @@ func (d *decoder) event(e *event, sink *adapters.Sink) error {
 		d.arguments(e, sink)
 	case "response.function_call_arguments.done":
 		d.wholeArguments(e, sink)
+	case "response.custom_tool_call_input.delta":
+		d.input(e, sink)
+	case "response.custom_tool_call_input.done":
+		d.wholeInput(e, sink)
 	}
 	d.began = true
 	return nil

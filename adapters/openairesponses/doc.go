@@ -31,6 +31,9 @@
 //     as they came, and they go back inside their message.
 //   - function_call: a tool call; its id is the call_id, and the item's own id is
 //     its signature ("openai.item_id").
+//   - custom_tool_call: a tool call, too. A custom tool, which provider options may
+//     name, takes a text: the call's only argument, "input". The item's id says what
+//     it was, so that it goes back as one.
 //   - everything else (web_search_call, code_interpreter_call, mcp_call, items of
 //     the future) is provider content, and goes back as it came.
 //

@@ -58,7 +58,7 @@ func (a *Adapter) Encode(call *adapters.Call) (*adapters.Request, error) {
 		opts:   call.Options,
 		config: call.Generation.GetConfig(),
 		effect: call.Options.Effective(call.Generation),
-		ids:    idSet{},
+		ids:    idSet{}, customs: idSet{},
 	}
 	body, err := e.body()
 	if err != nil {
@@ -79,6 +79,7 @@ type encoder struct {
 	effect  *llmdv1.EffectiveOptions
 	changes []*llmdv1.HandoffChange
 	ids     idSet // of items that were written
+	customs idSet // of calls of custom tools
 	w       jsonwire.Writer
 }
 

@@ -327,6 +327,23 @@ func TestEncodeHistory(t *testing.T) {
 			[]string{rs, `{"type":"function_call","id":"fc_1","call_id":"call_1","name":"look","namespace":"ns","arguments":"{ \"q\" : 1.0 }"}`},
 			nil,
 		},
+		// https://platform.openai.com/docs/guides/function-calling#custom-tools
+		"a call of a custom tool": {
+			[]*llmdv1.Message{own(calls("call_1", `{"input":"a\n\"b\""}`, "ctc_1")), result(textResult("done"))},
+			[]string{
+				`{"type":"custom_tool_call","id":"ctc_1","call_id":"call_1","name":"look","namespace":"ns","input":"a\n\"b\""}`,
+				`{"type":"custom_tool_call_output","call_id":"call_1","output":"done"}`,
+			},
+			nil,
+		},
+		"a custom tool's call with other arguments": {
+			[]*llmdv1.Message{own(calls("call_1", `{"input":1}`, "ctc_1")), result(textResult("done"))},
+			[]string{
+				`{"type":"function_call","call_id":"call_1","name":"look","namespace":"ns","arguments":"{\"input\":1}"}`,
+				`{"type":"function_call_output","call_id":"call_1","output":"done"}`,
+			},
+			[]string{string(adapters.RuleItemID)},
+		},
 		"reasoning, search, commentary": {
 			[]*llmdv1.Message{own(thinks(rs), provider("web_search_call", web), said("Yes.", `{"id":"msg_1","phase":"commentary"}`))},
 			[]string{rs, web, `{"type":"message","id":"msg_1","role":"assistant","status":"completed","phase":"commentary","content":[{"type":"output_text","text":"Yes.","annotations":[]}]}`},

@@ -91,7 +91,11 @@ func (e *encoder) result(n int, m *llmdv1.ToolResultMessage) error {
 	blank := strings.TrimSpace(text) == ""
 	w := &e.w
 	w.BeginObject()
-	w.Member("type", "function_call_output")
+	if e.customs[m.GetToolCallId()] {
+		w.Member("type", "custom_tool_call_output")
+	} else {
+		w.Member("type", "function_call_output")
+	}
 	w.Member("call_id", m.GetToolCallId())
 	w.Key("output")
 	switch {

@@ -1,6 +1,7 @@
 package openairesponses
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -31,10 +32,14 @@ const between = "\n\n"
 type slot struct {
 	key    int             // the block's
 	kind   string          // the item's type
-	id     string          // the item's, as it was last said
+	id     string          // the item's key, as it was last said
 	number jsonwire.Number // its output_index; -1 = it came without
 	// told: a call was announced; streamed: deltas came.
 	told, streamed bool
+	// name is a call's that came without the id which a call begins with.
+	name string
+	// input is that of a custom tool.
+	input adapters.CustomInput
 	// piece is where the last delta of reasoning belongs.
 	piece piece
 	// content is where the last delta of a message belongs.
@@ -123,11 +128,11 @@ func (t *items) add(e *event, sink *adapters.Sink) {
 		return
 	}
 	s := t.find(e)
-	if s != nil && s.done && s.kind == it.Type && s.id == it.ID && it.ID != "" {
+	if s != nil && s.done && s.kind == it.Type && s.id == it.key() && s.id != "" {
 		return // its end came first
 	}
-	if s == nil || s.done || s.kind != it.Type || s.id != it.ID {
-		s = t.open(e, it.Type, it.ID)
+	if s == nil || s.done || s.kind != it.Type || s.id != it.key() {
+		s = t.open(e, it.Type, it.key())
 	}
 	switch it.Type {
 	case itemReasoning:
@@ -138,6 +143,12 @@ func (t *items) add(e *event, sink *adapters.Sink) {
 		s.told = true
 		sink.ToolCall(s.key, it.callID(), it.Name, it.Namespace)
 		t.firstArguments(s, string(it.Arguments), sink)
+	case itemCustom:
+		s.told = true
+		sink.ToolCall(s.key, it.callID(), it.Name, it.Namespace)
+		if it.Input != "" {
+			sink.Arguments(s.key, s.input.Add(string(it.Input)))
+		}
 	}
 }
 
@@ -233,8 +244,8 @@ func (t *items) wholeThought(e *event, p piece, text looseText, sink *adapters.S
 
 // call is the call whose arguments come; nil = it has ended. One whose beginning did
 // not come opens without a name, which its last word says.
-func (t *items) call(e *event, sink *adapters.Sink) *slot {
-	s := t.slot(e, itemCall)
+func (t *items) call(e *event, kind string, sink *adapters.Sink) *slot {
+	s := t.slot(e, kind)
 	if s != nil && !s.told {
 		s.told = true
 		sink.ToolCall(s.key, "", "", "")
@@ -246,12 +257,22 @@ func (t *items) call(e *event, sink *adapters.Sink) *slot {
 }
 
 func (t *items) arguments(e *event, sink *adapters.Sink) {
-	s := t.call(e, sink)
+	s := t.call(e, itemCall, sink)
 	if s == nil {
 		t.late(e.Delta, sink)
 		return
 	}
 	sink.Arguments(s.key, string(e.Delta))
+}
+
+// input takes a piece of what goes to a custom tool.
+func (t *items) input(e *event, sink *adapters.Sink) {
+	s := t.call(e, itemCustom, sink)
+	if s == nil {
+		t.late(e.Delta, sink)
+		return
+	}
+	sink.Arguments(s.key, s.input.Add(string(e.Delta)))
 }
 
 // late remarks on a delta of an item that has ended: its last word has said all.
@@ -265,12 +286,27 @@ func (t *items) wholeArguments(e *event, sink *adapters.Sink) {
 	if e.Arguments == "" {
 		return
 	}
-	if s := t.call(e, sink); s != nil {
-		if e.Name != "" || e.CallID != "" {
-			sink.ToolCall(s.key, e.CallID, e.Name, "")
-		}
+	if s := t.call(e, itemCall, sink); s != nil {
+		t.nameCall(s, e, sink)
 		sink.FinalArguments(s.key, adapters.InnerObject(string(e.Arguments)))
 	}
+}
+
+func (t *items) wholeInput(e *event, sink *adapters.Sink) {
+	if s := t.call(e, itemCustom, sink); s != nil {
+		t.nameCall(s, e, sink)
+		sink.FinalArguments(s.key, s.input.Whole(string(e.Input)))
+	}
+}
+
+// nameCall takes what the end of the arguments says about the call. With its name it
+// begins, and the id, which an item says, would come too late.
+func (t *items) nameCall(s *slot, e *event, sink *adapters.Sink) {
+	if e.CallID == "" {
+		s.name = e.Name
+		return
+	}
+	sink.ToolCall(s.key, e.CallID, e.Name, "")
 }
 
 // endItem takes an item's last word.
@@ -280,14 +316,14 @@ func (t *items) endItem(e *event, sink *adapters.Sink) {
 		return
 	}
 	if e.ItemID == "" {
-		e.ItemID = it.ID
+		e.ItemID = it.key()
 	}
 	s := t.find(e)
-	if s != nil && s.done && s.id == it.ID && it.ID != "" {
+	if s != nil && s.done && s.id == it.key() && s.id != "" {
 		return // said twice
 	}
 	if s == nil || s.done || s.kind != it.Type {
-		s = t.open(e, it.Type, it.ID)
+		s = t.open(e, it.Type, it.key())
 	}
 	t.finish(s, &it, e.Item, sink)
 }
@@ -295,16 +331,16 @@ func (t *items) endItem(e *event, sink *adapters.Sink) {
 // finish turns an item into what is kept of it. One that the provider itself calls
 // incomplete is not ended: how the answer ends decides what it is.
 func (t *items) finish(s *slot, it *item, raw json.RawMessage, sink *adapters.Sink) {
-	s.done, s.id, s.whole = true, it.ID, ""
-	if it.ID != "" {
-		t.byID[it.ID] = s
+	s.done, s.id, s.whole = true, it.key(), ""
+	if s.id != "" {
+		t.byID[s.id] = s
 	}
 	switch it.Type {
 	case itemReasoning:
 		t.finishReasoning(s, it, raw, sink)
 	case itemMessage:
 		t.finishMessage(s, it, sink)
-	case itemCall:
+	case itemCall, itemCustom:
 		t.finishCall(s, it, sink)
 	default:
 		sink.ProviderContent(s.key, it.Type, raw)
@@ -351,8 +387,12 @@ func (t *items) finishMessage(s *slot, it *item, sink *adapters.Sink) {
 }
 
 func (t *items) finishCall(s *slot, it *item, sink *adapters.Sink) {
-	sink.ToolCall(s.key, it.callID(), it.Name, it.Namespace)
+	sink.ToolCall(s.key, it.callID(), cmp.Or(it.Name, s.name), it.Namespace)
 	switch {
+	case it.Type == itemCustom && it.Input != "":
+		sink.FinalArguments(s.key, s.input.Whole(string(it.Input)))
+	case it.Type == itemCustom:
+		sink.Arguments(s.key, s.input.End())
 	case it.Arguments != "":
 		sink.FinalArguments(s.key, adapters.InnerObject(string(it.Arguments)))
 	case !s.streamed && s.held != "":

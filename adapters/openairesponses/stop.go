@@ -2,6 +2,7 @@ package openairesponses
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/llmd-dev/llmd/adapters"
@@ -63,7 +64,7 @@ func (d *decoder) settle(output []json.RawMessage, sink *adapters.Sink) {
 		}
 		n := seen[it.Type]
 		seen[it.Type]++
-		s := d.byID[it.ID]
+		s := d.byID[it.key()]
 		if s == nil || s.kind != it.Type {
 			s = nil
 			if came := d.byKind[it.Type]; n < len(came) {
@@ -72,7 +73,7 @@ func (d *decoder) settle(output []json.RawMessage, sink *adapters.Sink) {
 		}
 		switch {
 		case s == nil:
-			d.finish(d.open(&event{}, it.Type, it.ID), &it, raw, sink)
+			d.finish(d.open(&event{}, it.Type, it.key()), &it, raw, sink)
 		case !s.done:
 			d.finish(s, &it, raw, sink)
 		case it.Type == itemReasoning && !s.readable && it.Encrypted != "":
@@ -85,7 +86,10 @@ func (d *decoder) settle(output []json.RawMessage, sink *adapters.Sink) {
 			sink.FinalText(s.key, s.whole)
 		}
 	}
-	for _, s := range d.byKind[itemCall] {
+	for _, s := range slices.Concat(d.byKind[itemCall], d.byKind[itemCustom]) {
+		if !s.done && s.name != "" {
+			sink.ToolCall(s.key, "", s.name, "")
+		}
 		if !s.done && !s.streamed && s.held != "" {
 			sink.FinalArguments(s.key, s.held)
 		}

@@ -1,6 +1,7 @@
 package openairesponses
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -235,7 +236,7 @@ func (t *turn) reportUnfit() {
 		id := t.itemID(&o)
 		switch {
 		case id == "" || t.nameless || o.again:
-		case o.call != nil && !isCallItem(id):
+		case o.call != nil && !isCallItem(id) && !t.isCustom(&o):
 			t.report(o.block, adapters.Rewritten, adapters.RuleItemID, "sent without its id, which is not one of a function call")
 		case o.text != nil && len(id) > maxID:
 			t.report(o.block, adapters.Rewritten, adapters.RuleItemID, "sent with a shorter id")
@@ -246,6 +247,14 @@ func (t *turn) reportUnfit() {
 // isCallItem says whether the API takes an id for that of a call: it is optional, and
 // OpenAI refuses one of another shape.
 func isCallItem(id string) bool { return strings.HasPrefix(id, "fc_") && len(id) <= maxID }
+
+// isCustom says whether a call goes back as that of a custom tool: as its id says, and its
+// arguments still hold the text.
+func (t *turn) isCustom(o *output) bool {
+	id := t.itemID(o)
+	_, ok := adapters.CustomInputOf(o.call.GetArgumentsJson())
+	return ok && strings.HasPrefix(id, "ctc_") && len(id) <= maxID
+}
 
 // report notes a change of a block.
 func (t *turn) report(k int, action llmdv1.HandoffAction, rule adapters.Rule, detail string) {
@@ -314,9 +323,15 @@ func (t *turn) messageID(id string) string {
 
 func (t *turn) writeCall(o *output) {
 	c, w := o.call, &t.w
+	id, custom := t.itemID(o), t.isCustom(o)
 	w.BeginObject()
-	w.Member("type", "function_call")
-	if id := t.itemID(o); isCallItem(id) && !t.nameless && !o.again {
+	if custom {
+		t.customs[c.GetId()] = true
+		w.Member("type", itemCustom)
+	} else {
+		w.Member("type", itemCall)
+	}
+	if (custom || isCallItem(id)) && !t.nameless && !o.again {
 		w.Member("id", id)
 	}
 	w.Member("call_id", c.GetId())
@@ -324,10 +339,11 @@ func (t *turn) writeCall(o *output) {
 	if t.own {
 		w.MemberIf("namespace", c.GetToolNamespace())
 	}
-	arguments := c.GetArgumentsJson()
-	if arguments == "" {
-		arguments = "{}"
+	if custom {
+		input, _ := adapters.CustomInputOf(c.GetArgumentsJson())
+		w.Member("input", input)
+	} else {
+		w.Member("arguments", cmp.Or(c.GetArgumentsJson(), "{}"))
 	}
-	w.Member("arguments", arguments)
 	w.EndObject()
 }

@@ -2,6 +2,7 @@ package openairesponses
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
@@ -25,6 +26,7 @@ const (
 	itemReasoning = "reasoning"
 	itemMessage   = "message"
 	itemCall      = "function_call"
+	itemCustom    = "custom_tool_call"
 )
 
 // event is one event of a stream. Names are spelled out only where they differ
@@ -42,6 +44,7 @@ type event struct {
 	Text         looseText
 	Refusal      looseText
 	Arguments    looseText
+	Input        looseText // of a custom tool
 	Part         *part
 	// CallID and Name are a call's, in the event that ends its arguments.
 	CallID string `json:"call_id"`
@@ -68,7 +71,12 @@ type item struct {
 	CallID           string `json:"call_id"`
 	Name, Namespace  string // of a call
 	Arguments        looseText
+	Input            looseText // of a custom tool
 }
+
+// key is what tells the item from others. llama.cpp gives its calls no id, and refers to
+// them by their call_id. https://github.com/ggml-org/llama.cpp/blob/master/tools/server/server-task.cpp
+func (it *item) key() string { return cmp.Or(it.ID, it.CallID) }
 
 // part is one part of a message, or of reasoning.
 type part struct {
