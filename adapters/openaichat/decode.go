@@ -38,6 +38,7 @@ type decoder struct {
 	annotations, audio       []json.RawMessage
 	tagged                   bool // a thought that Google marks is open
 
+	began    bool // a frame came that is no error
 	stopped  bool // the terminal marker came
 	late     bool // content came behind it
 	complete bool
@@ -71,13 +72,21 @@ func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
 	if err := d.errorIn(c, f.Event, data); err != nil {
 		return err
 	}
+	began := d.began
+	d.began = true
 	d.identify(c, sink)
 	reported := d.reported(c, sink)
 	for i := range c.Choices {
 		// Other numbers are other answers to the same request.
 		if ch := &c.Choices[i]; ch.Index == 0 && !d.stopped {
 			d.choice(ch, sink)
-			if ch.ended() {
+			switch failed := jsonwire.Says(ch.Error); {
+			case failed && (!ch.ended() || !began && d.blocks == 0):
+				return d.failure(ch) // without a marker, or before anything of an answer came
+			case failed:
+				d.wrapUp(sink)
+				sink.Fail(string(ch.FinishReason), d.failure(ch))
+			case ch.ended():
 				d.stop(ch, sink)
 			}
 		}
@@ -102,11 +111,23 @@ func (d *decoder) Finish(sink *adapters.Sink) error {
 // that name, vLLM's {"object":"error",...}, and a message alone.
 func (d *decoder) errorIn(c *chunk, event string, data []byte) error {
 	bare := c.Choices == nil && c.Usage == nil && c.ID == "" && adapters.SaysError(data)
+	if jsonwire.Says(c.XGroq.Error) {
+		return adapters.ErrorFromBody(d.facts(), inError(c.XGroq.Error))
+	}
 	if !jsonwire.Says(c.Error) && event != "error" && c.Object != "error" && c.Type != "error" && c.BaseResp.StatusCode == 0 && !bare {
 		return nil
 	}
 	return adapters.ErrorFromBody(d.facts(), data)
 }
+
+// failure is the error that stands in a choice.
+// https://openrouter.ai/docs/api-reference/overview#completionsresponse-format
+func (d *decoder) failure(c *choice) *adapters.UpstreamError {
+	return adapters.ErrorFromBody(d.facts(), inError(c.Error))
+}
+
+// inError is the document that an error usually stands in.
+func inError(raw json.RawMessage) []byte { return []byte(`{"error":` + string(raw) + `}`) }
 
 // facts is what is known of any error here.
 func (d *decoder) facts() adapters.ErrorFacts {
@@ -141,7 +162,7 @@ func (d *decoder) identify(c *chunk, sink *adapters.Sink) {
 // reported passes a chunk's usage on and says whether there was any.
 func (d *decoder) reported(c *chunk, sink *adapters.Sink) bool {
 	m := c.Usage.message()
-	if m == nil && c.XGroq != nil {
+	if m == nil {
 		m = c.XGroq.Usage.message()
 	}
 	for i := range c.Choices {
@@ -298,12 +319,14 @@ func (d *decoder) keep(kind string, raw json.RawMessage, sink *adapters.Sink) {
 // stop reads the terminal marker.
 // https://platform.openai.com/docs/api-reference/chat-streaming/streaming names
 // OpenAI's words, https://docs.z.ai/api-reference/llm/chat-completion "sensitive" and
-// "model_context_window_exceeded".
+// "model_context_window_exceeded", https://docs.x.ai/developers/rest-api-reference/inference/chat-completions
+// "end_turn", and Hugging Face's servers the token or the sequence that ended the answer:
+// https://huggingface.github.io/text-generation-inference
 func (d *decoder) stop(c *choice, sink *adapters.Sink) {
 	d.wrapUp(sink)
 	word := string(c.FinishReason)
 	switch strings.ToLower(word) {
-	case "stop", "end", "eos":
+	case "stop", "end", "end_turn", "eos", "eos_token", "stop_sequence":
 		d.succeed(llmdv1.StopReason_STOP_REASON_STOP, word, sink)
 	case "length":
 		d.succeed(llmdv1.StopReason_STOP_REASON_LENGTH, word, sink)
@@ -314,10 +337,6 @@ func (d *decoder) stop(c *choice, sink *adapters.Sink) {
 	case "model_context_window_exceeded":
 		d.fail(adapters.ReasonContextLengthExceeded, word, sink)
 	default:
-		if jsonwire.Says(c.Error) {
-			sink.Fail(word, adapters.ErrorFromBody(d.facts(), []byte(`{"error":`+string(c.Error)+`}`)))
-			return
-		}
 		d.fail(adapters.ReasonProviderError, word, sink)
 	}
 }

@@ -153,7 +153,8 @@ func TestFrameErrors(t *testing.T) {
 		"an empty error":       {"", `{"error":{},"choices":[]}`, "-", ""},
 		"not an object":        {"", `[1,2`, "-", ""},
 		"choices no list":      {"", `{"id":"x","choices":{}}`, "-", ""},
-		"an error in a choice": {"", `{"choices":[{"index":0,"delta":{},"finish_reason":"error","error":{"message":"overloaded","code":529}}]}`, "-", ""},
+		"an error in a choice": {"", `{"choices":[{"index":0,"delta":{},"finish_reason":"error","error":{"message":"overloaded","code":529}}]}`, adapters.ReasonOverloaded, "overloaded"},
+		"Groq":                 {"", `{"id":"x","choices":[{"index":0,"delta":{}}],"x_groq":{"id":"req_1","error":"it broke"}}`, adapters.ReasonProviderError, "it broke"},
 	} {
 		var s adapters.Sink
 		err := New().NewDecoder(&adapters.Call{Model: model()}).Decode(frame.Frame{Event: c.event, Data: []byte(c.data)}, &s)
@@ -165,10 +166,21 @@ func TestFrameErrors(t *testing.T) {
 		case c.reason != "" && c.reason != "-" && (up == nil || up.Reason != c.reason || !strings.Contains(up.Message, c.message)):
 			t.Errorf("%s: %+v", name, up)
 		}
-		if name == "an error in a choice" {
-			if p := s.Parts[len(s.Parts)-1]; p.Err == nil || p.Err.Reason != adapters.ReasonOverloaded || p.Name != "error" {
-				t.Errorf("%s: %+v", name, p)
-			}
+	}
+}
+
+// TestChoiceErrors: an error that stands in a choice ends the answer, whatever marker it
+// comes with. https://openrouter.ai/docs/api-reference/overview#completionsresponse-format
+func TestChoiceErrors(t *testing.T) {
+	for marker, word := range map[string]string{
+		`"finish_reason":"error",`: "error", `"finish_reason":"stop",`: "stop", `"finish_reason":null,`: "", ``: "",
+	} {
+		got, err := decode(model(), chunks(deltaOf(`{"content":"a"}`),
+			`{"choices":[{"index":0,"delta":{"content":"b"},`+marker+`"error":{"message":"overloaded","code":529}}]}`, "[DONE]"))
+		failed := got.Err
+		errors.As(err, &failed)
+		if failed == nil || failed.Reason != adapters.ReasonOverloaded || got.Word != word || len(got.Blocks) != 1 || got.Blocks[0].Text != "ab" {
+			t.Errorf("%s: %v, %+v", marker, err, got)
 		}
 	}
 }

@@ -18,8 +18,9 @@ type chunk struct {
 	Usage       *usage        `json:"usage"`
 	// XGroq holds Groq's usage where it was not asked for.
 	// https://console.groq.com/docs/api-reference#chat-create
-	XGroq *struct {
-		Usage *usage `json:"usage"`
+	XGroq struct {
+		Usage *usage          `json:"usage"`
+		Error json.RawMessage `json:"error"` // why a stream stopped early
 	} `json:"x_groq"`
 	// Citations and SearchResults are Perplexity's sources, in every chunk anew.
 	// https://docs.perplexity.ai/api-reference/chat-completions-post
