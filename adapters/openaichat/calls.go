@@ -23,6 +23,9 @@ type toolCall struct {
 	anew      bool             // each fragment is the whole text so far
 	quoted    strings.Builder  // arguments that came as a string in a string
 
+	custom bool // the tool is a custom one
+	input  adapters.CustomInput
+
 	extra json.RawMessage // Google's signature, not told yet
 	// next is how a further call of the same name may have begun, under this one's
 	// number: its arguments tell.
@@ -127,9 +130,12 @@ func (cs *calls) delta(d *callDelta, newBlock func() int, sink *adapters.Sink) {
 	if !d.says() {
 		return
 	}
+	if d.Custom != nil && d.Function.Name == "" {
+		d.Function.Name = d.Custom.Name
+	}
 	c := cs.find(d)
 	if c == nil {
-		if d.ID == "" && d.Function.Name == "" && d.Function.Arguments == "" && d.Extra.raw == nil {
+		if d.ID == "" && d.Function == (functionDelta{}) && d.Custom == nil && d.Extra.raw == nil {
 			return // nothing is called yet: https://github.com/BerriAI/litellm/issues/17425
 		}
 		cs.openWaiting(sink)
@@ -153,11 +159,18 @@ func (cs *calls) delta(d *callDelta, newBlock func() int, sink *adapters.Sink) {
 	switch {
 	case c.opened && filled:
 		sink.ToolCall(c.block, c.id, c.name, "")
-	case !c.opened && (c.id != "" && c.name != "" || d.Function.Arguments != ""):
+	case !c.opened && (c.id != "" && c.name != "" || d.Function.Arguments != "" || d.Custom != nil && d.Custom.Input != ""):
 		cs.openWaiting(sink)
 	}
 	c.sign(sink)
-	c.add(string(d.Function.Arguments), sink)
+	if d.Custom == nil {
+		c.add(string(d.Function.Arguments), sink)
+		return
+	}
+	c.custom = true
+	if d.Custom.Input != "" {
+		c.tell(c.input.Add(string(d.Custom.Input)), sink)
+	}
 }
 
 // register remembers by what the call is found again.
@@ -211,6 +224,15 @@ func (cs *calls) unquote(inner func(string) string, sink *adapters.Sink) {
 		if c.quoted.Len() > 0 {
 			c.tell(inner(c.quoted.String()), sink)
 			c.quoted.Reset()
+		}
+	}
+}
+
+// endInputs ends what goes to custom tools, once it is whole.
+func (cs *calls) endInputs(sink *adapters.Sink) {
+	for _, c := range cs.list {
+		if c.custom {
+			c.tell(c.input.End(), sink)
 		}
 	}
 }

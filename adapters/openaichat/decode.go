@@ -348,6 +348,7 @@ func (d *decoder) wrapUp(sink *adapters.Sink) {
 	d.calls.openWaiting(sink)
 	d.calls.unquote(adapters.InnerObject, sink)
 	d.calls.settle(sink)
+	d.calls.endInputs(sink)
 	switch {
 	case len(d.details.items) > 0:
 		sink.Signature(d.thinking, formatDetails, d.details.json())

@@ -78,6 +78,7 @@ type callDelta struct {
 	ID       jsonwire.Word    `json:"id"`
 	Type     jsonwire.Word    `json:"type"`
 	Function functionDelta    `json:"function"`
+	Custom   *customDelta     `json:"custom"`
 	Extra    extraContent     `json:"extra_content"`
 
 	second bool // it stands behind another one in the same delta
@@ -85,7 +86,7 @@ type callDelta struct {
 
 // says: an entry may be null, or hold nothing at all.
 func (d *callDelta) says() bool {
-	return d.Index != nil || d.ID != "" || d.Type != "" || d.Function != functionDelta{} || d.Extra.raw != nil
+	return d.Index != nil || d.ID != "" || d.Type != "" || d.Function != functionDelta{} || d.Custom != nil || d.Extra.raw != nil
 }
 
 // extraContent is what Google adds to a delta and to a call: whether the text is a
@@ -127,6 +128,13 @@ func (v *items[T]) UnmarshalJSON(b []byte) (err error) {
 type functionDelta struct {
 	Name      jsonwire.Word `json:"name"`
 	Arguments arguments     `json:"arguments"`
+}
+
+// customDelta is what a call of a custom tool is made of: a text takes the place of
+// arguments. https://platform.openai.com/docs/guides/function-calling#custom-tools
+type customDelta struct {
+	Name  jsonwire.Word `json:"name"`
+	Input jsonwire.Word `json:"input"`
 }
 
 // arguments is a fragment of a call's arguments: a string, or from a few hosts the
