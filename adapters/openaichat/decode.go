@@ -21,7 +21,8 @@ func (*Adapter) NewDecoder(call *adapters.Call) adapters.Decoder {
 }
 
 // decoder reads one answer. A message has one block of text and one of thinking,
-// however its deltas interleave: hosts do not mark where a block ends.
+// however its deltas interleave: hosts do not mark where a block ends. Only in a list
+// of parts the order is said.
 type decoder struct {
 	target *profile.Model
 
@@ -233,15 +234,13 @@ func (d *decoder) content(delta *delta, sink *adapters.Sink) {
 			d.tagged = true
 		}
 		d.think(text, sink)
+		d.keepParts(delta.Content.others, sink)
 	case d.tagged && text != "":
 		d.tagged = false
 		text = strings.TrimPrefix(text, thoughtEnds)
 		fallthrough
 	default:
-		d.say(text, sink)
-	}
-	for _, p := range delta.Content.others {
-		d.keep(string(p.Type), p.raw, sink)
+		d.sayParts(text, len(delta.Content.text)-len(text), delta.Content.others, sink)
 	}
 	if delta.ExtraContent.raw != nil {
 		d.openText(sink)
@@ -250,23 +249,50 @@ func (d *decoder) content(delta *delta, sink *adapters.Sink) {
 	}
 }
 
+// sayParts adds to the text and keeps the parts of other kinds where they stand in it: a
+// list of parts has an order. Of the text the first bytes were cut.
+func (d *decoder) sayParts(text string, cut int, others []otherPart, sink *adapters.Sink) {
+	said := 0
+	for _, p := range others {
+		at := max(p.at-cut, said)
+		d.say(text[said:at], sink)
+		said = at
+		if d.text != none {
+			sink.End(d.text)
+			d.text = none
+		}
+		d.keep(p.kind, p.raw, sink)
+	}
+	d.say(text[said:], sink)
+}
+
+func (d *decoder) keepParts(others []otherPart, sink *adapters.Sink) {
+	for _, p := range others {
+		d.keep(p.kind, p.raw, sink)
+	}
+}
+
 // reasoning reads the first field that holds any. Hosts that send two send the
 // same text in both.
 func (d *decoder) reasoning(delta *delta, sink *adapters.Sink) {
 	for _, f := range []struct {
-		name string
-		text string
+		name   string
+		text   string
+		others []otherPart
 	}{
-		{"reasoning_content", delta.ReasoningContent.all()},
-		{"reasoning", delta.Reasoning.all()},
-		{"reasoning_text", delta.ReasoningText.all()},
-		{"", delta.Content.thinking},
+		{"reasoning_content", delta.ReasoningContent.all(), delta.ReasoningContent.others},
+		{"reasoning", delta.Reasoning.all(), delta.Reasoning.others},
+		{"reasoning_text", delta.ReasoningText.all(), delta.ReasoningText.others},
+		{"", delta.Content.thinking, nil}, // what else is in the content, it keeps itself
 	} {
 		if f.text != "" {
 			d.think(f.text, sink)
 			if d.field == "" {
 				d.field = f.name
 			}
+		}
+		d.keepParts(f.others, sink)
+		if f.text != "" || f.others != nil {
 			break
 		}
 	}

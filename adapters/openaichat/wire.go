@@ -159,7 +159,15 @@ func (v *arguments) UnmarshalJSON(b []byte) error {
 type content struct {
 	text     string
 	thinking string
-	others   []contentPart // of kinds that are not read, such as Mistral's references
+	others   []otherPart
+}
+
+// otherPart is a part of a kind that is not read, such as Mistral's references, as it
+// came.
+type otherPart struct {
+	kind string
+	raw  json.RawMessage
+	at   int // its place in the text
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -178,12 +186,18 @@ func (v *content) UnmarshalJSON(b []byte) error {
 		if p.Type == "thinking" || p.Type == "reasoning" {
 			into = &thinking
 		}
-		thinking.WriteString(string(p.Thinking))
-		thinking.WriteString(string(p.Summary))
+		thinking.WriteString(p.Thinking.text)
+		thinking.WriteString(p.Summary.text)
 		into.WriteString(string(p.Text))
-		into.WriteString(string(p.Content))
+		into.WriteString(p.Content.text)
 		if p.raw != nil {
-			v.others = append(v.others, p)
+			v.others = append(v.others, otherPart{string(p.Type), p.raw, text.Len()})
+		}
+		for _, inner := range []texts{p.Thinking, p.Summary, p.Content} {
+			for _, o := range inner.others {
+				o.at = text.Len()
+				v.others = append(v.others, o)
+			}
 		}
 	}
 	v.text, v.thinking = text.String(), thinking.String()
@@ -209,10 +223,10 @@ type contentPart struct {
 // isOther says whether a part names a kind and has nothing that is read.
 func (v *contentPart) isOther() bool {
 	switch v.Type {
-	case "", "text", "output_text", "thinking", "reasoning":
+	case "", "text", "output_text", "summary_text", "reasoning_text", "thinking", "reasoning":
 		return false
 	}
-	return v.Text == "" && v.Content == "" && v.Thinking == "" && v.Summary == ""
+	return v.Text == "" && !v.Content.says() && !v.Thinking.says() && !v.Summary.says()
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -230,21 +244,49 @@ func (v *contentPart) UnmarshalJSON(b []byte) error {
 
 // texts is a text, or again a list of parts, which hold nothing but text: parts
 // are read two levels deep and no deeper.
-type texts string
+type texts struct {
+	text   string
+	others []otherPart
+}
+
+func (v *texts) says() bool { return v.text != "" || v.others != nil }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (v *texts) UnmarshalJSON(b []byte) error {
+	*v = texts{}
 	if b[0] == '"' {
-		return (*jsonwire.Text)(v).UnmarshalJSON(b)
+		return (*jsonwire.Text)(&v.text).UnmarshalJSON(b)
 	}
-	parts, err := list[struct {
-		Text jsonwire.Word `json:"text"`
-	}](b)
+	parts, err := list[innerPart](b)
 	var text strings.Builder
 	for _, p := range parts {
 		text.WriteString(string(p.Text))
+		if p.raw != nil {
+			v.others = append(v.others, otherPart{kind: string(p.Type), raw: p.raw})
+		}
 	}
-	*v = texts(text.String())
+	v.text = text.String()
+	return err
+}
+
+// innerPart is a part within a part.
+type innerPart struct {
+	Type jsonwire.Word `json:"type"`
+	Text jsonwire.Word `json:"text"`
+
+	raw json.RawMessage // as it came, if it is of another kind
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *innerPart) UnmarshalJSON(b []byte) error {
+	if b[0] != '{' {
+		return v.Text.UnmarshalJSON(b)
+	}
+	type plain innerPart
+	err := jsonwire.Unmarshal(b, (*plain)(v))
+	if outer := (contentPart{Type: v.Type, Text: v.Text}); outer.isOther() {
+		v.raw = bytes.Clone(b)
+	}
 	return err
 }
 
