@@ -210,7 +210,7 @@ func TestRefusals(t *testing.T) {
 		"no time limit":          {request{path: complete, body: ask, header: asJSON("Connect-Timeout-Ms", "1.5")}, 400, "invalid_argument", "INVALID_REQUEST", "Connect-Timeout-Ms must be a number of milliseconds"},
 		"no time limit, framed":  {request{path: streamed, body: inFrame(ask), header: of("Content-Type", "application/connect+json", "Connect-Timeout-Ms", "-5")}, 200, "invalid_argument", "INVALID_REQUEST", "Connect-Timeout-Ms"},
 		"no time left":           {request{path: complete, body: ask, header: asJSON("Connect-Timeout-Ms", "0")}, 504, "deadline_exceeded", "DEADLINE_EXCEEDED", "deadline has passed"},
-		"another method":         {request{path: "/llmd.v1.InferenceService/Nope", body: "{}", header: asJSON()}, 501, "unimplemented", "", "no such method"},
+		"another method":         {request{path: "/llmd.v1.InferenceService/Nope", body: "{}", header: asJSON()}, 501, "unimplemented", "", "paths are gRPC's"},
 		"reflection":             {request{path: "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", body: inFrame("{}"), header: connectJSON}, 200, "unimplemented", "", "no such method"},
 		"a form":                 {request{path: complete, body: "a=b", header: of("Content-Type", "application/x-www-form-urlencoded")}, 415, "", "", ""},
 		"plain text":             {request{path: complete, body: ask, header: of("Content-Type", "text/plain")}, 415, "", "", ""},

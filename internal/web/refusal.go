@@ -49,7 +49,11 @@ func originRefused() *connect.Error {
 
 // refuse answers in the client's protocol, or in plain words where it speaks none.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err *connect.Error) {
-	s.log.LogAttrs(r.Context(), slog.LevelInfo, "web request refused", slog.String("code", err.Code().String()), slog.String("reason", reasonOf(err)))
+	attrs := []slog.Attr{slog.String("code", err.Code().String())}
+	if reason := reasonOf(err); reason != "" {
+		attrs = append(attrs, slog.String("reason", reason))
+	}
+	s.log.LogAttrs(r.Context(), slog.LevelInfo, "web request refused", attrs...)
 	if s.errors.IsSupported(r) {
 		_ = s.errors.Write(w, r, err) // nobody is there to be told
 		return
@@ -74,11 +78,12 @@ func reasonOf(err *connect.Error) string {
 
 // unknown answers for paths that are no method.
 func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
+	const words = "there is no such method; paths are gRPC's, such as /llmd.v1.InferenceService/Complete"
 	if s.errors.IsSupported(r) {
-		_ = s.errors.Write(w, r, refusal(connect.CodeUnimplemented, "", "there is no such method"))
+		_ = s.errors.Write(w, r, refusal(connect.CodeUnimplemented, "", words))
 		return
 	}
-	http.Error(w, "there is no such method", http.StatusNotFound)
+	http.Error(w, words, http.StatusNotFound)
 }
 
 // badJSON says where the JSON is not the message. protojson varies its blanks so that
