@@ -50,7 +50,7 @@ func TestCall(t *testing.T) {
 		{"no image", "", []string{"--image", "call_test.go", "faux/echo", "Hi"}, 2, "", "call_test.go is no image"},
 		{"limit", "", []string{"--max-tokens", "1", "faux/echo", "Hello there"}, 0, "", "faux/echo: LENGTH, "},
 		{"bad limit", "", []string{"--max-tokens=-1", "faux/echo", "Hello there"}, 2, "", "llmd: --max-tokens: must be at least 1"},
-		{"refused", "", []string{"faux/error", "rate_limit"}, 1, "", "llmd: RATE_LIMITED: "},
+		{"refused", "", []string{"faux/error", "rate_limit"}, 1, "", "llmd: RATE_LIMITED: Too many requests. (try again in 1s)"},
 		{"failed", "", []string{"faux/error", "mid-stream"}, 1, "This answer will not end well.\n", "llmd: PROVIDER_OVERLOADED: "},
 		{"filtered", "", []string{"faux/error", "refusal"}, 1, "This answer will not end well.\n", "llmd: CONTENT_FILTERED: "},
 		{"cut", "", []string{"faux/error", "truncate"}, 1, "This answer will not end well.\n", "llmd: PROVIDER_STREAM_TRUNCATED: "},

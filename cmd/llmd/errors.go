@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
@@ -11,7 +12,8 @@ import (
 )
 
 // describe is an error for people. A status begins with its reason, which is what
-// docs/errors.md lists; one without a reason came from gRPC itself.
+// docs/errors.md lists; one without a reason came from gRPC itself. Behind it stands after
+// what delay another try makes sense.
 func describe(err error) string {
 	// status.FromError would put the text of what wraps a status into its message.
 	var with interface{ GRPCStatus() *status.Status }
@@ -20,9 +22,19 @@ func describe(err error) string {
 	}
 	st := with.GRPCStatus()
 	if reason := reasonOf(st); reason != "" {
-		return reason + ": " + st.Message()
+		return reason + ": " + st.Message() + again(st)
 	}
 	return st.Code().String() + ": " + st.Message()
+}
+
+// again is empty where the status names no delay.
+func again(st *status.Status) string {
+	for _, d := range st.Details() {
+		if retry, ok := d.(*errdetails.RetryInfo); ok && retry.GetRetryDelay().AsDuration() > 0 {
+			return fmt.Sprintf(" (try again in %s)", retry.GetRetryDelay().AsDuration().Round(time.Millisecond))
+		}
+	}
+	return ""
 }
 
 // unanswered puts an error of a call to an llmd elsewhere into plainer words where
