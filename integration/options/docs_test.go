@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/llmd-dev/llmd/adapters/schema"
 )
 
 const docsHead = `# Options
@@ -29,11 +31,47 @@ Options that are not set are not sent, except where an API must be given a limit
 its own; it can change all but that the answer is streamed. ` + "`PrepareContext`" + ` shows the
 exact request without calling the provider.
 
+## Schemas
+
+A schema is in strict form when a provider can hold a model to it
+([OpenAI](https://platform.openai.com/docs/guides/structured-outputs#supported-schemas),
+[Anthropic](https://docs.anthropic.com/en/docs/build-with-claude/structured-outputs#json-schema-limitations)):
+its root is an object, every object has all its properties in ` + "`required`" + ` and
+` + "`\"additionalProperties\": false`" + `, what may be missing may be ` + "`null`" + ` instead, and there is no
+` + "`oneOf`, `allOf`, `not`, `if` or `patternProperties`" + ` in it. Providers differ in the rest, such as
+` + "`$ref`, `format` and `minimum`" + `.
+
+` + "```json" + `
+{"type": "object", "properties": {"place": {"type": "string"}, "far": {"type": ["boolean", "null"]}},
+ "required": ["place", "far"], "additionalProperties": false}
+` + "```" + `
+
+- **The answer**, ` + "`output_json_schema`" + `: it comes as text, in deltas like any other; parse it when its
+  block has ended; where the stop reason is LENGTH it is cut. The APIs of OpenAI, and hosts that
+  speak them, hold a model to a schema in strict form alone: another one is sent as it is, and
+  ` + "`adjustments`" + ` says so. For Claude, objects that do not say otherwise are closed by
+  ` + "`\"additionalProperties\": false`" + `.
+- **Calls of a tool**, ` + "`strict`" + ` with PREFER or REQUIRE: llmd itself puts the tool's schema into strict
+  form, so what is optional in it **may come as** ` + "`null`" + `: take that for missing, as
+  [` + "`toolcheck`" + `](../toolcheck/doc.go) does. A schema that has no strict form is refused with REQUIRE, naming
+  the keyword and its place, and sent as it is with PREFER.
+
+## Which models
+
 The tables are made from requests that a server prepares for each option and model
 named below (` + "`integration/options`" + `; ` + "`go test ./integration/options -update`" + ` writes this
 page). Models that are configured otherwise may differ: what a model can do is data,
 see [the configuration](configuration.md).
 `
+
+// The example of a schema in strict form is in that of all providers.
+func TestSchemaExample(t *testing.T) {
+	_, example, _ := strings.Cut(docsHead, "```json\n")
+	example, _, _ = strings.Cut(example, "```")
+	if !schema.Holds(example, schema.OpenAI()) || !schema.Holds(example, schema.Claude()) {
+		t.Errorf("not in strict form: %s", example)
+	}
+}
 
 // references are the providers' own pages.
 func references() map[string]string {
