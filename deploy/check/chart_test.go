@@ -15,6 +15,7 @@ import (
 	"helm.sh/helm/v3/pkg/chart/loader"
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/engine"
+	appsv1 "k8s.io/api/apps/v1"
 	"sigs.k8s.io/yaml"
 )
 
@@ -87,6 +88,8 @@ image: {repository: registry.example.test/llmd, tag: 1.2.3}
 imagePullSecrets: [{name: pull}]
 keySecrets: [llmd-keys, more-keys]
 env: [{name: HTTPS_PROXY, value: "http://proxy.example.test:3128"}]
+volumes: [{name: keys, secret: {secretName: llmd-keys}}]
+volumeMounts: [{name: keys, mountPath: /run/secrets/llmd, readOnly: true}]
 drainSeconds: 300
 service: {webPort: 8080, annotations: {a: b}}
 admin: {open: true, podMonitor: true, allowFrom: [{namespaceSelector: {matchLabels: {team: monitoring}}}]}
@@ -113,6 +116,33 @@ priorityClassName: high
 				t.Errorf("kinds %v, want %v", kinds, want)
 			}
 		})
+	}
+}
+
+// Files that the configuration names can be mounted, beside the chart's own.
+func TestChartMountsFiles(t *testing.T) {
+	rendered, err := render(t, protected+`
+volumes: [{name: keys, secret: {secretName: llmd-keys}}]
+volumeMounts: [{name: keys, mountPath: /run/secrets/llmd, readOnly: true}]
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d appsv1.Deployment
+	if err := yaml.UnmarshalStrict([]byte(rendered["deployment.yaml"]), &d); err != nil {
+		t.Fatal(err)
+	}
+	pod, mounts := d.Spec.Template.Spec, map[string]string{}
+	for _, m := range pod.Containers[0].VolumeMounts {
+		mounts[m.Name] = m.MountPath
+	}
+	want := map[string]string{"config": "/etc/llmd/config", "run": "/run/llmd", "tls": "/etc/llmd/tls", "keys": "/run/secrets/llmd"}
+	if !maps.Equal(mounts, want) {
+		t.Errorf("mounts %v, want %v", mounts, want)
+	}
+	last := pod.Volumes[len(pod.Volumes)-1]
+	if len(pod.Volumes) != len(want) || last.Secret == nil || last.Secret.SecretName != "llmd-keys" {
+		t.Errorf("volumes %v", pod.Volumes)
 	}
 }
 
