@@ -45,7 +45,8 @@ const (
 	// Name.
 	PartServiceTier
 	// PartStop is the provider's terminal marker: Stop is the reason, Name the
-	// provider's word. With Stop ERROR, Err says why. The first one wins.
+	// provider's word. With Stop ERROR, Err says why. The last one wins: some APIs
+	// mark every frame.
 	PartStop
 	// PartComplete: nothing of use follows; the body need not be read on.
 	PartComplete

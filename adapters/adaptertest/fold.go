@@ -220,9 +220,7 @@ func (f *folder) stop(p *adapters.Part) {
 	if isError != (p.Err != nil) || p.Stop == llmdv1.StopReason_STOP_REASON_UNSPECIFIED {
 		f.fault(p, "reason and error do not go together")
 	}
-	if f.Stop == llmdv1.StopReason_STOP_REASON_UNSPECIFIED {
-		f.Stop, f.Word, f.Err = p.Stop, p.Name, p.Err
-	}
+	f.Stop, f.Word, f.Err = p.Stop, p.Name, p.Err
 }
 
 func fill(field *string, value string) {

@@ -38,8 +38,8 @@ func TestFold(t *testing.T) {
 	s.Usage(&llmdv1.Usage{InputTokens: 1})
 	s.Usage(usage)
 	s.Diagnostic(-1, "note", "words")
+	s.Stop(llmdv1.StopReason_STOP_REASON_STOP, "first")
 	s.Stop(llmdv1.StopReason_STOP_REASON_TOOL_USE, "tool_calls")
-	s.Stop(llmdv1.StopReason_STOP_REASON_STOP, "second")
 	s.Complete()
 	want := &Folded{
 		Blocks: []Block{

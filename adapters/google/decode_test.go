@@ -63,6 +63,16 @@ func TestMetadataHeld(t *testing.T) {
 	}
 }
 
+// TestLastMarker: old models say STOP with every frame, and at last why they stopped. That
+// a cut between makes another answer of it is why this is no golden.
+// https://github.com/BerriAI/litellm/issues/3468
+func TestLastMarker(t *testing.T) {
+	got, err := parts(t, New(), `{"candidates":[{"content":{"parts":[{"text":"The"}]},"finishReason":1}]}`, `{"candidates":[{"finishReason":2}]}`)
+	if a := adaptertest.Fold(got); err != nil || a.Stop != llmdv1.StopReason_STOP_REASON_LENGTH || a.Word != "MAX_TOKENS" || a.Blocks[0].Text != "The" {
+		t.Errorf("%v, %+v", err, a)
+	}
+}
+
 func TestFinishReasons(t *testing.T) {
 	for _, c := range []struct {
 		api, raw, word, reason string

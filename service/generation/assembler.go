@@ -95,8 +95,9 @@ func (a *assembler) begin(s *llmdv1.StartedEvent) {
 
 // apply takes the parts of one frame. Once the terminal marker has come the content
 // is whole: later frames bring usage and signatures. Content behind the marker is
-// taken only from a frame that repeats it, as early Gemini models mark every chunk;
-// of other content a diagnostic is left.
+// taken only from a frame that repeats it, as early Gemini models mark every chunk
+// (the first ones STOP, the last one why it really stopped:
+// https://github.com/BerriAI/litellm/issues/3468); of other content a diagnostic is left.
 func (a *assembler) apply(parts []adapters.Part) {
 	whole := a.stop != nil && !has(parts, adapters.PartStop)
 	for i := range parts {
@@ -166,10 +167,8 @@ func (a *assembler) applyPart(p *adapters.Part) {
 		a.tier = p.Name
 		a.reprice()
 	case adapters.PartStop:
-		if a.stop == nil {
-			stop := *p
-			a.stop = &stop
-		}
+		stop := *p
+		a.stop = &stop
 	case adapters.PartDiagnostic:
 		a.diagnose(p)
 	case adapters.PartComplete:

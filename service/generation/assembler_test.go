@@ -202,13 +202,17 @@ done TOOL_USE
 			func(s *adapters.Sink) { s.ProviderContent(5, "search", []byte(`{"a":1}`)) },
 			func(s *adapters.Sink) { s.Usage(&llmdv1.Usage{InputTokens: 1, OutputTokens: 2}) },
 			func(s *adapters.Sink) { s.Usage(&llmdv1.Usage{InputTokens: 1, OutputTokens: 2}) },
-			stopWith(stop), stopWith(length),
+			stopWith(stop),
 		}, "provider_content 0 {\"a\":1}\nusage_update 3\ndone STOP\n"},
 		{"a marker in every frame", []func(*adapters.Sink){
 			func(s *adapters.Sink) { s.Text(0, "a"); s.Stop(stop, "STOP") },
 			func(s *adapters.Sink) { s.Text(0, "b"); s.Stop(stop, "STOP") },
 			func(s *adapters.Sink) { s.Text(0, "c") },
 		}, "text_start 0\ntext_delta 0 \"a\"\ntext_delta 0 \"b\"\ntext_end 0 \"ab\"\ndone STOP\n"},
+		{"a marker in every frame, the last one without content", []func(*adapters.Sink){
+			func(s *adapters.Sink) { s.Text(0, "a"); s.Stop(stop, "STOP") },
+			func(s *adapters.Sink) { s.Stop(length, "MAX_TOKENS") },
+		}, "text_start 0\ntext_delta 0 \"a\"\ntext_end 0 \"a\"\ndone LENGTH\n"},
 		{"a failure at the terminal marker", []func(*adapters.Sink){
 			func(s *adapters.Sink) { s.Text(0, "a") },
 			func(s *adapters.Sink) { s.Fail("refusal", &adapters.UpstreamError{Reason: "R"}) },

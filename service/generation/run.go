@@ -214,9 +214,13 @@ func (r *Run) read(ctx context.Context, a *answer) error {
 	}()
 	complete := has(a.sink.Parts, adapters.PartComplete)
 	for !complete {
-		if r.marked() && drain == nil {
+		switch {
+		case !r.marked():
+		case drain == nil:
 			r.watch.stop()
 			drain = time.AfterFunc(r.engine.cfg.UsageWait, func() { a.cancel(errDrained) })
+		case goesOn(a.sink.Parts):
+			drain.Reset(r.engine.cfg.UsageWait)
 		}
 		r.waitForReaders(ctx)
 		f, err := a.frames.Next()
@@ -252,6 +256,17 @@ func (r *Run) read(ctx context.Context, a *answer) error {
 		return err
 	}
 	return nil
+}
+
+// goesOn: there is content that comes with the terminal marker, so that an earlier marker
+// was not the last one.
+func goesOn(parts []adapters.Part) bool {
+	for i := range parts {
+		if addsContent(&parts[i]) {
+			return has(parts, adapters.PartStop)
+		}
+	}
+	return false
 }
 
 // has: one of the parts is of that kind. Parts are large, so that they are not copied.
