@@ -49,7 +49,8 @@
 //     data. "[DONE]" does begin so, and is a frame.
 //   - A line that begins with '{' is data, and the field "error" is an event of
 //     that name with its value as data, unless the event has data already: so
-//     llama.cpp and others report a failure in mid-stream.
+//     llama.cpp and others report a failure in mid-stream. Google's goes over
+//     several lines: those up to the last bracket belong to it.
 //   - Bytes are passed on as they came; invalid UTF-8 is not replaced.
 //   - "id" and "retry" are ignored: an answer cannot be resumed.
 //

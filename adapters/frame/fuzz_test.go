@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -56,12 +57,13 @@ func wholeText(body string) []Frame {
 	var frames []Frame
 	var event string
 	var data []string
+	bare := false
 	dispatch := func(unterminated bool) {
 		text := strings.Join(data, "\n")
 		if value := strings.TrimLeft(text, " \t\r\n"); strings.HasPrefix(value, "{") || strings.HasPrefix(value, "[") {
 			frames = append(frames, Frame{Event: event, Data: []byte(text), Unterminated: unterminated})
 		}
-		event, data = "", nil
+		event, data, bare = "", nil, false
 	}
 	for i, line := range lines {
 		if line == "" {
@@ -70,9 +72,13 @@ func wholeText(body string) []Frame {
 			}
 			continue
 		}
+		if bare && strings.IndexAny(line, " \t\"{}[],") == 0 && unfinished(strings.Join(data, "\n")) {
+			data = append(data, line)
+			continue
+		}
 		if line[0] == '{' {
 			if len(data) == 0 {
-				data = []string{line}
+				data, bare = []string{line}, true
 			}
 			continue
 		}
@@ -85,11 +91,33 @@ func wholeText(body string) []Frame {
 		case "event":
 			event = value
 		case "data":
-			data = append(data, value)
+			data, bare = append(data, value), false
 		}
 	}
 	dispatch(true)
 	return frames
+}
+
+// unfinished says whether brackets are open behind text, and no string.
+func unfinished(text string) bool {
+	stringOrBracket := regexp.MustCompile(`(?s)"(\\.|[^"\\])*("|\\?$)|[][{}]`)
+	depth := 0
+	for _, token := range stringOrBracket.FindAllString(text, -1) {
+		switch token[0] {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+			if depth == 0 {
+				return false
+			}
+		case '"':
+			if len(token) == 1 || !strings.HasSuffix(token, `"`) || regexp.MustCompile(`(?s)^"(\\.|[^"\\])*$`).MatchString(token) {
+				return false
+			}
+		}
+	}
+	return depth > 0
 }
 
 // FuzzJSONArray checks that cutting changes nothing, and that the elements of a

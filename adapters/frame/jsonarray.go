@@ -13,12 +13,17 @@ type jsonParser struct {
 	// may end after any value; commonly there is only the one.
 	bare bool
 
-	value    []byte
-	offset   int64 // of value
-	depth    int   // open brackets of value; 0 between values
+	value  []byte
+	offset int64 // of value
+	nesting
+	cut bool // the end of the body came inside a value
+}
+
+// nesting is where in a JSON value a parser stands.
+type nesting struct {
+	depth    int // open brackets; 0 between values
 	inString bool
 	escaped  bool // behind a backslash
-	cut      bool // the end of the body came inside a value
 }
 
 func (p *jsonParser) next() (Frame, error) {
@@ -64,20 +69,20 @@ func (p *jsonParser) between() error {
 
 // scan returns how many bytes of b belong to the value; depth is 0 if they end
 // it.
-func (p *jsonParser) scan(b []byte) int {
+func (n *nesting) scan(b []byte) int {
 	for i, c := range b {
 		switch {
-		case p.escaped:
-			p.escaped = false
-		case p.inString:
-			p.inString, p.escaped = c != '"', c == '\\'
+		case n.escaped:
+			n.escaped = false
+		case n.inString:
+			n.inString, n.escaped = c != '"', c == '\\'
 		case c == '"':
-			p.inString = true
+			n.inString = true
 		case c == '{' || c == '[':
-			p.depth++
+			n.depth++
 		case c == '}' || c == ']':
-			p.depth--
-			if p.depth == 0 {
+			n.depth--
+			if n.depth == 0 {
 				return i + 1
 			}
 		}

@@ -37,6 +37,7 @@ type sseParser struct {
 	isData  bool  // the value being read is data, else it is the event name
 	data    []byte
 	event   []byte
+	bare    *nesting // of data that began without a field, until it is whole
 
 	lastEvent string
 
@@ -51,7 +52,11 @@ func (p *sseParser) next() (Frame, error) {
 			if f, ok := p.usual(); ok {
 				return f, nil
 			}
-			if p.beginLine() {
+			blank, err := p.beginLine()
+			if err != nil {
+				return Frame{}, err
+			}
+			if blank {
 				if f, ok := p.dispatch(); ok {
 					return f, nil
 				}
@@ -133,25 +138,31 @@ func (p *sseParser) name(event []byte) string {
 // beginLine looks at the first byte of a line and reports whether the line is
 // blank, which ends an event. A CR does so at once: whether an LF follows is
 // left to the next call, as waiting for it could take the whole stream's pause.
-func (p *sseParser) beginLine() (blank bool) {
+func (p *sseParser) beginLine() (blank bool, err error) {
 	c := p.in.window[0]
 	if p.afterCR {
 		p.afterCR = false
 		if c == '\n' {
 			p.in.skip(1)
-			return false
+			return false, nil
 		}
+	}
+	if p.bare.goesOn(c) {
+		p.state = fieldValue
+		p.isData = true
+		return false, p.keep([]byte{'\n'})
 	}
 	switch c {
 	case '\r', '\n':
 		p.endLine()
-		return true
+		return true, nil
 	case ':':
 		p.said = true
 		p.state = ignoredRest
 	case '{':
-		// No field begins like this: a bare JSON line, as some hosts end a stream
-		// with when they fail.
+		// No field begins like this: bare JSON, as some hosts end a stream with when
+		// they fail, and Google over several lines.
+		// https://github.com/maximhq/bifrost/pull/5262
 		p.lineOffset = p.in.offset
 		p.state = fieldValue
 		if p.hasData {
@@ -160,10 +171,24 @@ func (p *sseParser) beginLine() (blank bool) {
 		}
 		p.openEvent()
 		p.isData, p.hasData = true, true
+		p.bare = &nesting{}
 	default:
 		p.lineOffset = p.in.offset
 		p.fieldLen = 0
 		p.state = fieldName
+	}
+	return false, nil
+}
+
+// goesOn says whether a line that begins with c goes on with a value that is not whole.
+// No field of an event stream begins so.
+func (n *nesting) goesOn(c byte) bool {
+	if n == nil || n.inString {
+		return false
+	}
+	switch c {
+	case ' ', '\t', '"', '{', '}', '[', ']', ',':
+		return true
 	}
 	return false
 }
@@ -208,6 +233,7 @@ func (p *sseParser) beginValue() error {
 	switch string(p.field[:p.fieldLen]) {
 	case "data":
 		p.openEvent()
+		p.bare = nil
 		p.isData = true
 		if p.hasData {
 			return p.keep([]byte{'\n'})
@@ -254,6 +280,15 @@ func (p *sseParser) readValue() error {
 	return nil
 }
 
+// ended says whether a value ends in b, which goes on with it.
+func (n *nesting) ended(b []byte) bool {
+	if n == nil {
+		return false
+	}
+	n.scan(b)
+	return n.depth == 0
+}
+
 // keep adds b to the value being read, within the limit of the frame.
 func (p *sseParser) keep(b []byte) error {
 	if len(b) > p.in.max-len(p.data)-len(p.event) {
@@ -261,6 +296,9 @@ func (p *sseParser) keep(b []byte) error {
 	}
 	if p.isData {
 		p.data = append(p.data, b...)
+		if p.bare.ended(b) {
+			p.bare = nil
+		}
 	} else {
 		p.event = append(p.event, b...)
 	}
@@ -275,7 +313,7 @@ func (p *sseParser) dispatch() (Frame, bool) {
 	if isFrame {
 		f.Event = p.name(p.event)
 	}
-	p.open, p.hasData = false, false
+	p.open, p.hasData, p.bare = false, false, nil
 	p.data, p.event = p.data[:0], p.event[:0]
 	return f, isFrame
 }

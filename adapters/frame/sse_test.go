@@ -70,6 +70,17 @@ var sseCases = []textCase{
 		want: []Frame{ev(68, "", "[]")},
 	},
 	{name: "a bare JSON line between events", body: "data: {}\n\n{\"a\":1}\n\n", want: []Frame{ev(0, "", "{}"), ev(10, "", `{"a":1}`)}},
+	{
+		name: "bare JSON of several lines", body: "data: {}\r\n\r\n{\r\n  \"error\": {\r\n\t\"a\": [\r\n{\r\n}\r\n]\r\n  }\r\n}\r\n",
+		want: []Frame{ev(0, "", "{}"), cut(ev(12, "", "{\n  \"error\": {\n\t\"a\": [\n{\n}\n]\n  }\n}"))},
+	},
+	{
+		name: "bare JSON ends with its last bracket", body: ": x\n\n{\n \"a\":\"}\\\"\"\n}\n{\n}\n\ndata: {}\n\n",
+		want: []Frame{ev(5, "", "{\n \"a\":\"}\\\"\"\n}"), ev(25, "", "{}")},
+	},
+	{name: "bare JSON that is cut by an event", body: ": x\n\n{\n \"a\"\nevent: b\n \"c\"\n\n", want: []Frame{ev(5, "b", "{\n \"a\"\n \"c\"")}},
+	{name: "bare JSON that is cut in a string", body: ": x\n\n{ \"a\n \"b\"}\n\n", want: []Frame{ev(5, "", "{ \"a")}},
+	{name: "bare JSON that is cut by data", body: ": x\n\n{\ndata: {\n }\n\n", want: []Frame{ev(5, "", "{\n{")}},
 	{name: "a bare JSON line in an event is an unknown field", body: "data: {}\n{\"a\":1}\n\n", want: []Frame{ev(0, "", "{}")}},
 	{name: "an error field", body: "data: {}\n\nerror: {\"a\":1}\n\n", want: []Frame{ev(0, "", "{}"), ev(10, "error", `{"a":1}`)}},
 	{name: "an error field at the end", body: "data: {}\n\nerror: {\"a\":1}", want: []Frame{ev(0, "", "{}"), cut(ev(10, "error", `{"a":1}`))}},
