@@ -66,7 +66,9 @@ func (d *decoder) response(f frame.Frame, data []byte, sink *adapters.Sink) erro
 	if err := jsonwire.Unmarshal(data, &r); err != nil {
 		return adapters.NewFrameError(f, err)
 	}
-	if filled(r.Error) {
+	// What is no answer at all may be an error in the shape of a host.
+	bare := r.Candidates == nil && r.PromptFeedback == nil && len(r.UsageMetadata) == 0 && adapters.SaysError(data)
+	if filled(r.Error) || f.Event == "error" || bare {
 		return adapters.ErrorFromBody(adapters.ErrorFacts{API: d.api}, data)
 	}
 	if p := r.PromptFeedback; p != nil && len(r.Candidates) == 0 && p.BlockReason.blocks() {

@@ -117,6 +117,8 @@ func TestErrorFrames(t *testing.T) {
 	for _, c := range []struct{ name, frame, reason, message string }{
 		{"error", `{"error":{"code":503,"message":"The model is overloaded.","status":"UNAVAILABLE"}}`, adapters.ReasonOverloaded, "The model is overloaded."},
 		{"in an array", `[{"error":{"code":400,"message":"no","status":"INVALID_ARGUMENT"}}]`, adapters.ReasonRejectedRequest, "no"},
+		{"bare", `{"code":503,"message":"no room","status":"UNAVAILABLE"}`, adapters.ReasonOverloaded, "no room"},
+		{"of a proxy", `{"detail":"upstream timed out"}`, adapters.ReasonProviderError, "upstream timed out"},
 		{"blocked", `{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"},"usageMetadata":{"promptTokenCount":3}}`, adapters.ReasonPromptBlocked, "Gemini stopped with PROHIBITED_CONTENT"},
 		{"blocked, said", `{"promptFeedback":{"blockReason":2,"blockReasonMessage":"why"}}`, adapters.ReasonPromptBlocked, "Gemini stopped with 2: why"},
 	} {

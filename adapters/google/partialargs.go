@@ -21,9 +21,8 @@ func (d *decoder) functionCall(p *part, sink *adapters.Sink) {
 	if d.call == nil && *p == (part{FunctionCall: f}) && f.isEmpty() {
 		return
 	}
-	// A piece that says both again goes on with the call.
 	id, name := string(f.ID), string(f.Name)
-	if d.call == nil || name != "" && (id == "" || id != d.call.id || name != d.call.name) {
+	if d.call == nil || name != "" && !d.call.repeatedBy(f) {
 		d.endCall(sink)
 		d.endText(sink)
 		d.call = &streamedCall{block: d.open(), id: id, name: name}
@@ -46,6 +45,19 @@ func (d *decoder) functionCall(p *part, sink *adapters.Sink) {
 		return
 	}
 	c.flush(sink)
+}
+
+// repeatedBy says whether a piece with a name goes on with the call and only says again whose
+// it is. What begins a call has no arguments yet.
+// https://github.com/google/adk-python/blob/main/src/google/adk/utils/streaming_utils.py
+func (c *streamedCall) repeatedBy(f *functionCall) bool {
+	if string(f.Name) != c.name {
+		return false
+	}
+	if f.ID == "" {
+		return len(f.PartialArgs) > 0
+	}
+	return string(f.ID) == c.id
 }
 
 func (f *functionCall) isEmpty() bool {

@@ -120,6 +120,28 @@ func TestStreamedCalls(t *testing.T) {
 	}
 }
 
+// TestRepeatedNames: a piece may say the name again; what begins the next call has no
+// arguments yet.
+func TestRepeatedNames(t *testing.T) {
+	got, err := parts(t, NewVertex(),
+		say(`{"functionCall":{"name":"f","willContinue":true}}`),
+		say(`{"functionCall":{"name":"f","partialArgs":[`+argument("$.a", str("1"), true)+`],"willContinue":true}}`),
+		say(`{"functionCall":{"name":"f","partialArgs":[`+argument("$.a", str("2"), false)+`],"willContinue":true}}`),
+		say(`{"functionCall":{"name":"f","willContinue":true}}`),
+		say(`{"functionCall":{"name":"f","partialArgs":[`+argument("$.a", str("3"), false)+`]}}`),
+		say(`{"functionCall":{"name":"f","partialArgs":[`+argument("$.a", str("4"), false)+`]}}`), stopFrame)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, b := range adaptertest.Fold(got).Blocks {
+		all = append(all, b.Text)
+	}
+	if want := `{"a":"12"} {"a":"3"} {"a":"4"}`; strings.Join(all, " ") != want {
+		t.Errorf("got %s, want %s", all, want)
+	}
+}
+
 // TestCutCall: a call that the end of the body cuts is not closed.
 func TestCutCall(t *testing.T) {
 	got, err := parts(t, NewVertex(), say(`{"functionCall":{"name":"f","partialArgs":[`+argument("$.a", str("1"), true)+`],"willContinue":true}}`))
