@@ -201,6 +201,8 @@ func TestNearMisses(t *testing.T) {
 		{"open-ai/gpt-5", "openai/gpt-5"},
 		{"openai/gpt5", "openai/gpt-5"},
 		{"google/gemini-2.5-por", "google/gemini-2.5-pro"},
+		{"faux", "faux/agent"},
+		{"openai", "openai/gpt-4"}, // and not openrouter/openai/...
 		{"mistralai/mistral-large-2512", "openrouter/mistralai/mistral-large-2512"},
 	} {
 		_, _, err := c.Resolve(tt.name)

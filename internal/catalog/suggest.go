@@ -97,6 +97,13 @@ func (c *Catalog) unknownModel(name, provider, model string) error {
 		if e.Suggestions = c.namesOf(name); len(e.Suggestions) > 0 {
 			return e
 		}
+		if c.byID[name] != nil { // a provider alone: its own models, no other host's of its name
+			own := c.Models(name)
+			for _, m := range own[:min(len(own), near.Most)] {
+				e.Suggestions = append(e.Suggestions, m.Name())
+			}
+			return e
+		}
 	}
 	var like near.Ranking
 	for _, m := range c.Models(provider) {
