@@ -6,9 +6,6 @@ import (
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
 )
 
-// maxSignature is the longest signature that the contract takes back, in bytes.
-const maxSignature = 1 << 20
-
 // thinking collects a block of thinking, for its signature.
 type thinking struct {
 	elements []element
@@ -82,8 +79,5 @@ func (t *thinking) signature() []byte {
 		w.RawBytes(m.Value)
 	}
 	w.EndObject()
-	if len(w.Bytes()) > maxSignature {
-		return nil
-	}
 	return w.Bytes()
 }
