@@ -13,6 +13,9 @@ type toolCall struct {
 	block    int
 	id, name string
 	shape    jsonstream.Shape // of its arguments
+	told     bool             // there are some
+	empty    bool             // "{}" came and was not told: it may be a placeholder
+	quoted   strings.Builder  // arguments that came as a string in a string
 }
 
 // calls matches pieces to calls. Mistral sends a call in one piece; what stands
@@ -48,11 +51,58 @@ func (cs *calls) delta(d *callDelta, newBlock func() int, sink *adapters.Sink) {
 	if filled {
 		sink.ToolCall(c.block, c.id, c.name, "")
 	}
-	if fragment := string(d.Function.Arguments); fragment != "" {
-		c.shape.Feed(fragment)
-		sink.Arguments(c.block, fragment)
+	c.add(string(d.Function.Arguments), sink)
+}
+
+// add takes a fragment of the arguments. Without any, they are an empty object.
+func (c *toolCall) add(fragment string, sink *adapters.Sink) {
+	switch trimmed := strings.TrimSpace(fragment); {
+	case fragment == "":
+		return
+	case c.quoted.Len() > 0 || !c.told && strings.HasPrefix(trimmed, `"`):
+		c.empty = false // it was in the place of these
+		c.quoted.WriteString(fragment)
+		return
+	case !c.told && trimmed == "{}":
+		c.empty = true
+		return
+	case c.empty && !strings.HasPrefix(trimmed, "{"):
+		fragment = "{}" + fragment
+	}
+	c.empty = false
+	c.tell(fragment, sink)
+}
+
+func (c *toolCall) tell(fragment string, sink *adapters.Sink) {
+	c.told = true
+	c.shape.Feed(fragment)
+	sink.Arguments(c.block, fragment)
+}
+
+// settle decides what was held back, as the answer is whole.
+func (cs *calls) settle(sink *adapters.Sink) {
+	cs.unquote(adapters.InnerObject, sink)
+	for _, c := range cs.list {
+		if c.empty {
+			c.empty = false
+			c.tell("{}", sink)
+		}
 	}
 }
+
+// unquote decides what arguments in quotes are, once they are whole or cut: inner reads
+// them.
+func (cs *calls) unquote(inner func(string) string, sink *adapters.Sink) {
+	for _, c := range cs.list {
+		if c.quoted.Len() > 0 {
+			c.tell(inner(c.quoted.String()), sink)
+			c.quoted.Reset()
+		}
+	}
+}
+
+// whole says whether the arguments so far are one object.
+func (c *toolCall) whole() bool { return c.empty || c.shape.Closed() }
 
 // find is the call that a piece belongs to; nil if it begins a new one. The number
 // counts more than the id, which gateways change on the way.
@@ -82,18 +132,18 @@ func (cs *calls) find(d *callDelta) *toolCall {
 // followedBy says whether a piece that has the call's number, or none, begins the
 // next call all the same. Such a piece names a tool. Without number and id that
 // is enough, unless the name is only said again; else it must come with another id,
-// or with arguments of its own when those so far are whole.
+// or with arguments of its own when those so far are whole, and not in their place.
 func (c *toolCall) followedBy(d *callDelta) bool {
 	name := string(d.Function.Name)
 	if name == "" || c.name == "" {
 		return false
 	}
 	if d.Index == nil && d.ID == "" {
-		return d.second || name != c.name || c.shape.Closed()
+		return d.second || name != c.name || c.whole()
 	}
 	otherID := d.ID != "" && c.id != "" && string(d.ID) != c.id
 	fresh := strings.HasPrefix(strings.TrimSpace(string(d.Function.Arguments)), "{")
-	return d.second && otherID || c.shape.Closed() && fresh && (otherID || d.ID == "")
+	return d.second && otherID || c.whole() && fresh && (otherID || d.ID == "" && !(c.empty && name == c.name))
 }
 
 // register remembers by what the call is found again.

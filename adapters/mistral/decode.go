@@ -54,10 +54,7 @@ func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
 		return err
 	}
 	if d.stopped {
-		// After the terminal marker only the usage is of interest.
-		if slices.ContainsFunc(e.Choices, func(c choice) bool { return c.Index == 0 && c.says() }) {
-			sink.Late(&d.late)
-		}
+		d.goOn(&e, sink)
 		if d.reported(&e, sink) {
 			d.finish(sink)
 		}
@@ -82,10 +79,11 @@ func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
 }
 
 // Finish implements adapters.Decoder.
-func (d *decoder) Finish(*adapters.Sink) error {
+func (d *decoder) Finish(sink *adapters.Sink) error {
 	if d.stopped {
 		return nil
 	}
+	d.calls.unquote(adapters.InnerBeginning, sink)
 	return adapters.ErrTruncated
 }
 
@@ -154,8 +152,22 @@ func (d *decoder) choice(c *choice, sink *adapters.Sink) {
 			d.calls.delta(&message.ToolCalls[i], d.newBlock, sink)
 		}
 	}
-	if c.FinishReason != "" {
+	if c.ended() {
 		d.stop(string(c.FinishReason), sink)
+	}
+}
+
+// goOn reads an event behind the terminal marker, where only the usage is of interest. But
+// proxies stop with every call: what stands in one event with a further marker belongs to
+// the answer. https://github.com/BerriAI/litellm/pull/31634
+func (d *decoder) goOn(e *event, sink *adapters.Sink) {
+	i := slices.IndexFunc(e.Choices, func(c choice) bool { return c.Index == 0 && c.says() })
+	switch {
+	case i < 0:
+	case e.Choices[i].ended():
+		d.choice(&e.Choices[i], sink)
+	default:
+		sink.Late(&d.late)
 	}
 }
 
@@ -251,6 +263,7 @@ func (d *decoder) end(sink *adapters.Sink) {
 // https://docs.mistral.ai/api/#tag/chat names the words.
 func (d *decoder) stop(word string, sink *adapters.Sink) {
 	d.stopped = true
+	d.calls.settle(sink)
 	reason := llmdv1.StopReason_STOP_REASON_STOP
 	switch word {
 	case "stop":

@@ -33,6 +33,9 @@ type choice struct {
 	FinishReason jsonwire.Word   `json:"finish_reason"`
 }
 
+// ended says whether the answer ends here. "null" is what some hosts write for none.
+func (c *choice) ended() bool { return c.FinishReason != "" && c.FinishReason != "null" }
+
 // delta is a piece of a message, or a whole one.
 type delta struct {
 	Content   content     `json:"content"`
