@@ -142,6 +142,10 @@ func (c *classifier) ownReason() string {
 	if a == "" && c.typ == "" {
 		a = zaiReason(c.code)
 	}
+	if a == ReasonPromptBlocked && strings.Contains(c.text, "output data may contain") && !strings.Contains(c.text, "input") {
+		// Alibaba has one code for both: https://help.aliyun.com/zh/model-studio/error-code
+		return ReasonContentFiltered
+	}
 	if a == ReasonRateLimited && c.spent() {
 		// Some hosts file an empty account under the code for rates.
 		return ReasonQuotaExhausted

@@ -195,6 +195,8 @@ func TestErrorFromBody(t *testing.T) {
 		{"huggingface credits", 402, "", `{"error":"You have exceeded your monthly included credits for Inference Providers."}`, quota, ""},
 		{"qwen key", 401, "", `{"error":{"message":"Incorrect API key provided.","type":"invalid_request_error","param":null,"code":"invalid_api_key"},"request_id":"q-1"}`, badKey, ""},
 		{"qwen range", 400, "", `{"error":{"code":"invalid_parameter_error","param":null,"message":"Range of input length should be [1, 129024]","type":"invalid_request_error"}}`, overflow, ""},
+		{"qwen inspection of the answer", 0, "", `{"error":{"code":"data_inspection_failed","message":"<400> InternalError.Algo.DataInspectionFailed: Output data may contain inappropriate content."}}`, filtered, ""},
+		{"qwen inspection of either", 400, "", `{"code":"DataInspectionFailed","message":"Input or output data may contain inappropriate content."}`, blocked, ""},
 		{"qwen inspection", 400, "", `{"error":{"code":"data_inspection_failed","param":null,"message":"Input data may contain inappropriate content.","type":"data_inspection_failed"}}`, blocked, ""},
 		{"qwen arrears", 400, "", `{"error":{"code":"Arrearage","param":null,"message":"Access denied, please make sure your account is in good standing.","type":"Arrearage"}}`, quota, ""},
 		{"qwen flat", 429, "", `{"code":"Throttling.RateQuota","message":"Requests rate limit exceeded, please try again later.","request_id":"q"}`, rate, ""},
