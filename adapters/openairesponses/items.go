@@ -88,10 +88,10 @@ func (t *items) find(e *event) *slot {
 			return named
 		}
 		return s
-	case e.ItemID != "":
+	case e.ItemID != "" && (t.byID[e.ItemID] != nil || t.last == nil || t.last.id != ""):
 		return t.byID[e.ItemID]
 	}
-	return t.last
+	return t.last // also where its beginning had no id, and its pieces have one
 }
 
 // slot is the item of a delta. One whose beginning did not come begins here; nil
