@@ -35,9 +35,9 @@ type decoder struct {
 	calls          calls
 	refused        bool
 
-	citations, searchResults json.RawMessage // the last ones
-	annotations, audio       []json.RawMessage
-	tagged                   bool // a thought that Google marks is open
+	cited              sources // the last ones
+	annotations, audio []json.RawMessage
+	tagged             bool // a thought that Google marks is open
 
 	began    bool // a frame came that is no error
 	stopped  bool // the terminal marker came
@@ -50,10 +50,13 @@ type decoder struct {
 // Decode implements adapters.Decoder.
 func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
 	data := bytes.TrimSpace(f.Data)
-	if len(data) == 0 || data[0] != '{' {
-		if string(data) == "[DONE]" {
-			d.done(sink)
-		}
+	switch {
+	case string(data) == "[DONE]":
+		d.done(sink)
+		return nil
+	case !d.stopped && errorInList(data):
+		return adapters.ErrorFromBody(d.facts(), data)
+	case len(data) == 0 || data[0] != '{':
 		return nil
 	}
 	c := d.usual.read(data, d)
@@ -81,7 +84,7 @@ func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
 		// Other numbers are other answers to the same request.
 		if ch := &c.Choices[i]; ch.Index == 0 && !d.stopped {
 			d.choice(ch, sink)
-			switch failed := jsonwire.Says(ch.Error); {
+			switch failed := len(ch.Error) > 0 && jsonwire.Says(ch.Error); {
 			case failed && (!ch.ended() || !began && d.blocks == 0):
 				return d.failure(ch) // without a marker, or before anything of an answer came
 			case failed:
@@ -112,13 +115,23 @@ func (d *decoder) Finish(sink *adapters.Sink) error {
 // that name, vLLM's {"object":"error",...}, and a message alone.
 func (d *decoder) errorIn(c *chunk, event string, data []byte) error {
 	bare := c.Choices == nil && c.Usage == nil && c.ID == "" && adapters.SaysError(data)
-	if jsonwire.Says(c.XGroq.Error) {
+	if len(c.XGroq.Error) > 0 && jsonwire.Says(c.XGroq.Error) {
 		return adapters.ErrorFromBody(d.facts(), inError(c.XGroq.Error))
 	}
 	if !jsonwire.Says(c.Error) && event != "error" && c.Object != "error" && c.Type != "error" && c.BaseResp.StatusCode == 0 && !bare {
 		return nil
 	}
 	return adapters.ErrorFromBody(d.facts(), data)
+}
+
+// errorInList: Google writes an error as the only element of a list.
+// https://github.com/aallam/openai-kotlin/issues/416
+func errorInList(data []byte) bool {
+	if len(data) == 0 || data[0] != '[' {
+		return false
+	}
+	var list []json.RawMessage
+	return json.Unmarshal(data, &list) == nil && len(list) > 0 && adapters.SaysError(list[0])
 }
 
 // failure is the error that stands in a choice.
@@ -152,11 +165,8 @@ func (d *decoder) identify(c *chunk, sink *adapters.Sink) {
 		d.tier = t
 		sink.ServiceTier(t)
 	}
-	if jsonwire.Says(c.Citations) {
-		d.citations = c.Citations
-	}
-	if jsonwire.Says(c.SearchResults) {
-		d.searchResults = c.SearchResults
+	if c != &d.usual.chunk { // which has none
+		d.cited.update(&c.sources)
 	}
 }
 
@@ -215,6 +225,7 @@ func (d *decoder) choice(c *choice, sink *adapters.Sink) {
 	}
 	d.keep("executed_tools", delta.ExecutedTools, sink)
 	d.keep("images", delta.Images, sink)
+	d.keep("context", delta.Context, sink)
 }
 
 // The tags that Google puts around the thoughts that it marks.
@@ -275,27 +286,22 @@ func (d *decoder) keepParts(others []otherPart, sink *adapters.Sink) {
 // reasoning reads the first field that holds any. Hosts that send two send the
 // same text in both.
 func (d *decoder) reasoning(delta *delta, sink *adapters.Sink) {
-	for _, f := range []struct {
-		name   string
-		text   string
-		others []otherPart
-	}{
-		{"reasoning_content", delta.ReasoningContent.all(), delta.ReasoningContent.others},
-		{"reasoning", delta.Reasoning.all(), delta.Reasoning.others},
-		{"reasoning_text", delta.ReasoningText.all(), delta.ReasoningText.others},
-		{"", delta.Content.thinking, nil}, // what else is in the content, it keeps itself
-	} {
-		if f.text != "" {
-			d.think(f.text, sink)
-			if d.field == "" {
-				d.field = f.name
-			}
-		}
-		d.keepParts(f.others, sink)
-		if f.text != "" || f.others != nil {
-			break
+	field, from := "", &content{text: delta.Content.thinking} // what else it holds, content keeps
+	switch {
+	case delta.ReasoningContent.says():
+		field, from = "reasoning_content", &delta.ReasoningContent
+	case delta.Reasoning.says():
+		field, from = "reasoning", &delta.Reasoning
+	case delta.ReasoningText.says():
+		field, from = "reasoning_text", &delta.ReasoningText
+	}
+	if text := from.all(); text != "" {
+		d.think(text, sink)
+		if d.field == "" {
+			d.field = field
 		}
 	}
+	d.keepParts(from.others, sink)
 	for _, raw := range delta.ReasoningDetails {
 		if jsonwire.Says(raw) {
 			d.think("", sink)
@@ -336,7 +342,7 @@ func (d *decoder) openText(sink *adapters.Sink) {
 
 // keep passes on what has no type in the contract, as it came.
 func (d *decoder) keep(kind string, raw json.RawMessage, sink *adapters.Sink) {
-	if jsonwire.Says(raw) {
+	if len(raw) > 0 && jsonwire.Says(raw) {
 		d.calls.openWaiting(sink)
 		sink.ProviderContent(d.newBlock(), kind, raw)
 	}
@@ -402,24 +408,13 @@ func (d *decoder) fail(reason, word string, sink *adapters.Sink) {
 
 // sources keeps what the answer cites.
 func (d *decoder) sources(sink *adapters.Sink) {
-	if d.citations != nil || d.searchResults != nil {
-		var w jsonwire.Writer
-		w.BeginObject()
-		if d.citations != nil {
-			w.Key("citations")
-			w.RawBytes(d.citations)
-		}
-		if d.searchResults != nil {
-			w.Key("search_results")
-			w.RawBytes(d.searchResults)
-		}
-		w.EndObject()
-		sink.ProviderContent(d.newBlock(), "citations", w.Bytes())
+	if raw := d.cited.json(); raw != nil {
+		sink.ProviderContent(d.newBlock(), "citations", raw)
 	}
 	d.keepAll("annotations", d.annotations, sink)
 	d.keepAll("audio", d.audio, sink)
 	// A further marker tells what is new.
-	d.citations, d.searchResults, d.annotations, d.audio = nil, nil, nil, nil
+	d.cited, d.annotations, d.audio = sources{}, nil, nil
 }
 
 // keepAll keeps what came in pieces as a list of them.

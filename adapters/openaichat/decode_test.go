@@ -151,6 +151,8 @@ func TestFrameErrors(t *testing.T) {
 		"MiniMax":              {"", `{"base_resp":{"status_code":1041,"status_msg":"conn limit"}}`, adapters.ReasonRateLimited, "conn limit"},
 		"no JSON":              {"", `{"id":"c`, "", ""},
 		"an empty error":       {"", `{"error":{},"choices":[]}`, "-", ""},
+		"Google's list":        {"", ` [{"error":{"code":503,"message":"it is overloaded","status":"UNAVAILABLE"}}]`, adapters.ReasonOverloaded, "it is overloaded"},
+		"a list":               {"", `[{"id":1}]`, "-", ""},
 		"not an object":        {"", `[1,2`, "-", ""},
 		"choices no list":      {"", `{"id":"x","choices":{}}`, "-", ""},
 		"an error in a choice": {"", `{"choices":[{"index":0,"delta":{},"finish_reason":"error","error":{"message":"overloaded","code":529}}]}`, adapters.ReasonOverloaded, "overloaded"},

@@ -24,7 +24,7 @@ func sameAsPlain(t *testing.T, data []byte) bool {
 		t.Errorf("%s: read as usual, plainly %v", data, err)
 	}
 	nulls(&want)
-	if d := cmp.Diff(&want, got, cmp.AllowUnexported(content{}, callDelta{}, extraContent{})); d != "" {
+	if d := cmp.Diff(&want, got, cmp.AllowUnexported(chunk{}, content{}, callDelta{}, extraContent{})); d != "" {
 		t.Errorf("%s: plain -, usual +\n%s", data, d)
 	}
 	return true
@@ -114,7 +114,7 @@ func TestUsualLeavesNothing(t *testing.T) {
 	read(`{"choices":[{"delta":{"tool_calls":[{}]}}]}`)
 	got := read(`{"choices":[{"delta":{"tool_calls":[{"function":{}}]}}]}`)
 	want := &chunk{Choices: []choice{{Delta: &delta{ToolCalls: []callDelta{{}}}}}}
-	if d := cmp.Diff(want, got, cmp.AllowUnexported(content{}, callDelta{}, extraContent{})); d != "" {
+	if d := cmp.Diff(want, got, cmp.AllowUnexported(chunk{}, content{}, callDelta{}, extraContent{})); d != "" {
 		t.Error(d)
 	}
 }
@@ -140,7 +140,7 @@ func sameAfter(t *testing.T, before, data []byte) {
 	warm, fresh := &decoder{}, &decoder{}
 	warm.usual.read(before, warm)
 	want, got := fresh.usual.read(data, fresh), warm.usual.read(data, warm)
-	if d := cmp.Diff(want, got, cmp.AllowUnexported(content{}, callDelta{}, extraContent{})); d != "" {
+	if d := cmp.Diff(want, got, cmp.AllowUnexported(chunk{}, content{}, callDelta{}, extraContent{})); d != "" {
 		t.Errorf("%s\nafter %s: fresh -, warm +\n%s", data, before, d)
 	}
 }

@@ -22,10 +22,7 @@ type chunk struct {
 		Usage *usage          `json:"usage"`
 		Error json.RawMessage `json:"error"` // why a stream stopped early
 	} `json:"x_groq"`
-	// Citations and SearchResults are Perplexity's sources, in every chunk anew.
-	// https://docs.perplexity.ai/api-reference/chat-completions-post
-	Citations     json.RawMessage `json:"citations"`
-	SearchResults json.RawMessage `json:"search_results"`
+	sources
 
 	// An error, in the shapes that hosts give it.
 	Error  json.RawMessage `json:"error"`
@@ -64,10 +61,12 @@ type delta struct {
 	FunctionCall     *functionDelta         `json:"function_call"` // before tools
 	Annotations      items[json.RawMessage] `json:"annotations"`
 	ExtraContent     extraContent           `json:"extra_content"`
-	// Images and ExecutedTools are what some hosts made and did themselves, Audio is
-	// a piece of what the model spoke.
+	// Images and ExecutedTools are what some hosts made and did themselves, Context what
+	// Azure found in the caller's data, Audio a piece of what the model spoke.
+	// https://learn.microsoft.com/azure/ai-foundry/openai/references/on-your-data
 	Images        json.RawMessage `json:"images"`
 	ExecutedTools json.RawMessage `json:"executed_tools"`
+	Context       json.RawMessage `json:"context"`
 	Audio         json.RawMessage `json:"audio"`
 }
 
@@ -203,6 +202,9 @@ func (v *content) UnmarshalJSON(b []byte) error {
 	v.text, v.thinking = text.String(), thinking.String()
 	return err
 }
+
+// says: there is anything in it.
+func (v *content) says() bool { return v.text != "" || v.thinking != "" || v.others != nil }
 
 // all is the text of what is known to be reasoning, however it is marked.
 func (v *content) all() string { return v.thinking + v.text }
