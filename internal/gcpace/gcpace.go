@@ -4,12 +4,17 @@
 // too often: with 5 MB alive, every hundredth request pays for a collection. And for
 // ten thousand open streams it is too rarely: half a gigabyte would be garbage.
 //
+// Nor does Go know of a container's limit of memory, as it does of its processors: it is
+// told, so that it collects more often before the kernel ends the process.
+//
 // And when nothing happens it does not collect at all for two minutes: what ten
 // thousand streams left behind when they began stays while they wait. So a quiet second
 // after a busy one gives the memory back.
 package gcpace
 
 import (
+	"io/fs"
+	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -29,6 +34,8 @@ const (
 	// allocated between two looks for that, in bytes.
 	look  = time.Second
 	quiet = 256 << 10
+	// fewer goroutines are those that are less by one part in so many.
+	fewer = 8
 )
 
 // percent is GOGC for so many bytes of heap and stacks that are alive.
@@ -37,49 +44,88 @@ func percent(n uint64) int {
 	return int(100 * max(leastRoom, n/share) / n)
 }
 
-// Start sets the pace after each collection until stop is called, which sets Go's own
-// again. It does nothing where the environment says GOGC: somebody has thought about it.
-// A GOMEMLIMIT is no pace: Go keeps to it whatever GOGC is, and collects earlier near it.
-func Start() (stop func()) {
-	if os.Getenv("GOGC") != "" {
-		return func() {}
+// Start sets the pace after each collection, and the limit, until stop is called, which
+// sets Go's own again. The environment's GOGC and GOMEMLIMIT stand, each for itself:
+// somebody has thought about it. The limit is no pace: Go keeps to it whatever GOGC is,
+// and collects earlier near it.
+func Start() (stop func()) { return start(os.DirFS("/")) }
+
+func start(root fs.FS) (stop func()) {
+	p := &pacer{over: make(chan struct{}), root: root, limit: math.MaxInt64}
+	p.paces, p.limits = os.Getenv("GOGC") == "", os.Getenv("GOMEMLIMIT") == ""
+	if p.limits {
+		p.setLimit()
 	}
-	p := &pacer{over: make(chan struct{})}
-	p.set()
-	p.await()
-	go p.tidy()
+	if p.paces {
+		p.set()
+		p.await()
+	}
+	ended := make(chan struct{})
+	go func() { defer close(ended); p.look() }()
 	return func() {
 		p.stopped.Store(true)
 		close(p.over)
-		debug.SetGCPercent(100)
+		<-ended
+		if p.paces {
+			debug.SetGCPercent(100)
+		}
+		if p.limits {
+			debug.SetMemoryLimit(math.MaxInt64)
+		}
 	}
 }
 
 type pacer struct {
-	stopped atomic.Bool
-	over    chan struct{}
-	now     int // the percentage in force
+	paces, limits bool
+	stopped       atomic.Bool
+	over          chan struct{}
+	now           int // the percentage in force
+	root          fs.FS
+	limit         int64 // in force
+	// tidied and before are what was allocated at the last tidying and the last look,
+	// goroutines how many there were at that tidying.
+	tidied, before, goroutines uint64
 }
 
-// tidy gives memory back in quiet seconds: at most once for as much as is allocated
-// between two collections anyhow, so that it adds little to them.
-func (p *pacer) tidy() {
+// look does now and then what no collection asks for.
+func (p *pacer) look() {
 	ticker := time.NewTicker(look)
 	defer ticker.Stop()
-	tidied, before := uint64(0), uint64(0)
-	for {
+	for n := 1; ; n++ {
 		select {
 		case <-p.over:
 			return
 		case <-ticker.C:
 		}
-		allocated := read("/gc/heap/allocs:bytes")
-		if allocated-before < quiet && allocated-tidied > max(leastRoom, alive()/share) {
-			debug.FreeOSMemory()
-			allocated = read("/gc/heap/allocs:bytes")
-			tidied = allocated
+		if p.paces {
+			p.tidy()
 		}
-		before = allocated
+		if p.limits && n%relook == 0 {
+			p.setLimit()
+		}
+	}
+}
+
+// tidy gives memory back in a quiet second: at most once for as much as is allocated
+// between two collections anyhow, so that it adds little to them. But once more where
+// there are fewer goroutines by then: what ended may have held what it had been sending.
+func (p *pacer) tidy() {
+	allocated, goroutines := read("/gc/heap/allocs:bytes"), read("/sched/goroutines:goroutines")
+	grown := allocated-p.tidied > max(leastRoom, alive()/share)
+	if allocated-p.before < quiet && (grown || goroutines < p.goroutines-p.goroutines/fewer) {
+		runtime.GC() // a sync.Pool lets go at the second collection
+		debug.FreeOSMemory()
+		allocated = read("/gc/heap/allocs:bytes")
+		p.tidied, p.goroutines = allocated, goroutines
+	}
+	p.before = allocated
+}
+
+// setLimit tells Go of the container's limit.
+func (p *pacer) setLimit() {
+	if limit := memoryLimit(p.root); limit != p.limit {
+		p.limit = limit
+		debug.SetMemoryLimit(limit)
 	}
 }
 

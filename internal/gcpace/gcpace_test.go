@@ -3,6 +3,7 @@ package gcpace
 import (
 	"runtime"
 	"runtime/debug"
+	"sync"
 	"testing"
 	"time"
 )
@@ -15,7 +16,7 @@ func TestPercent(t *testing.T) {
 	}
 }
 
-// The pace follows what is alive, under a limit of memory too, as the chart sets one; and
+// The pace follows what is alive, under a limit of memory too; and
 // Go's own comes back.
 func TestStart(t *testing.T) {
 	t.Setenv("GOGC", "")
@@ -79,3 +80,34 @@ func TestTidy(t *testing.T) {
 }
 
 var garbage []byte // so that it is on the heap
+
+// TestTidyOften: a quiet second gives back what was kept for use again, and another one
+// what was in use at that time by goroutines that have ended; nothing more.
+func TestTidyOften(t *testing.T) {
+	var pool sync.Pool
+	pool.Put(&[64 << 20]byte{})
+	p := &pacer{}
+	cycles := func() uint64 { return read("/gc/cycles/total:gc-cycles") }
+	look := func(what string, tidies bool) {
+		t.Helper()
+		before := cycles()
+		p.tidy()
+		if got := cycles() != before; got != tidies {
+			t.Errorf("%s: tidied %v", what, got)
+		}
+	}
+	hold, ended := make(chan struct{}), sync.WaitGroup{}
+	for range 100 {
+		ended.Go(func() { <-hold })
+	}
+	look("busy", false)
+	look("quiet", true)
+	if heap := read("/memory/classes/heap/objects:bytes"); heap > 64<<20 {
+		t.Errorf("%d MiB are left: the pool's, too", heap>>20)
+	}
+	look("quiet again", false)
+	close(hold)
+	ended.Wait()
+	look("with fewer goroutines", true)
+	look("quiet again", false)
+}
