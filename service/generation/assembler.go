@@ -467,6 +467,9 @@ func (a *assembler) end(b *block) {
 		return
 	}
 	a.start(b)
+	if b.kind != toolCallBlock {
+		b.seal()
+	}
 	a.emit(endEvent(b))
 }
 

@@ -3,8 +3,10 @@ package generation
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/prototext"
@@ -285,6 +287,32 @@ func TestAssemblerSizes(t *testing.T) {
 	}
 	if a.message.GetContent()[0].GetText().GetText() != big {
 		t.Error("the message kept must be whole")
+	}
+}
+
+// The _end event and the message share one copy of a text, and it is the only one.
+func TestAssemblerSharesTexts(t *testing.T) {
+	a := newAssembler()
+	events := play(a, func(s *adapters.Sink) { s.Thinking(0, "hm"); s.End(0); s.Text(1, "so it is") }, stopWith(stop))
+	var ends, whole []string
+	for _, e := range events {
+		if c := e.GetThinkingEnd().GetContent(); c != nil {
+			ends = append(ends, c.GetThinking())
+		}
+		if c := e.GetTextEnd().GetContent(); c != nil {
+			ends = append(ends, c.GetText())
+		}
+		for _, c := range e.GetDone().GetMessage().GetContent() {
+			whole = append(whole, c.GetThinking().GetThinking()+c.GetText().GetText())
+		}
+	}
+	if want := []string{"hm", "so it is"}; !slices.Equal(ends, want) || !slices.Equal(whole, want) {
+		t.Fatalf("%q, %q", ends, whole)
+	}
+	for i := range ends {
+		if unsafe.StringData(ends[i]) != unsafe.StringData(whole[i]) || a.blocks[i].text != nil {
+			t.Errorf("%q is there more than once", ends[i])
+		}
 	}
 }
 

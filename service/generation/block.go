@@ -27,7 +27,7 @@ type block struct {
 	joiner   jsonwire.Joiner
 	text     []byte // of text and thinking blocks
 	redacted bool
-	final    *string // text or arguments that the provider sent anew and that contradict the deltas
+	final    *string // arguments or text that the provider sent anew and that contradict the deltas; text that has ended
 
 	id, name, namespace string
 	scanner             *jsonstream.Scanner // of tool calls: it is large
@@ -66,6 +66,13 @@ func (b *block) wholeText() string {
 		return *b.final
 	}
 	return string(b.text)
+}
+
+// seal is for a text that ends: the _end event and the message share one copy of it, and
+// none is kept to go on.
+func (b *block) seal() {
+	text := b.wholeText()
+	b.final, b.text = &text, nil
 }
 
 func (b *block) textContent(complete bool) *llmdv1.TextContent {
