@@ -52,6 +52,10 @@ type watch telemetry.Attempt
 func (w *watch) Chunk(at time.Time) { (*telemetry.Attempt)(w).Chunk(at) }
 
 func (w *watch) End(e *generation.End) {
+	if e.Unsent {
+		(*telemetry.Attempt)(w).Unsent(e.Reason)
+		return
+	}
 	(*telemetry.Attempt)(w).End(e.Message, e.Reason, e.Abort != nil && e.Abort.Cause == llmdv1.AbortCause_ABORT_CAUSE_REQUESTED)
 }
 

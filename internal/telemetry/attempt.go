@@ -138,14 +138,28 @@ func (a *Attempt) End(m *llmdv1.AssistantMessage, reason string, asked bool) {
 	a.endSpan(m, reason, failed, ended)
 	a.except(failed, ended)
 	a.measure(m, failed, ended)
+	a.countCredentials(failed)
 	key := attemptKey{provider: a.model.Provider, model: a.t.label(a.model), nth: a.nth, failed: failed}
-	if isCredentials(failed) {
-		a.t.count(a.ctx, nameCredentials, 1, attribute.String(attrProvider, key.provider))
-	}
 	a.t.own.counters[nameAttempts].Add(a.ctx, 1, a.t.attempts.get(key, key.labels))
 }
 
-func isCredentials(reason string) bool { return reason == "PROVIDER_CREDENTIALS_INVALID" }
+// Unsent is told instead of End where no request went out, for want of credentials. The
+// provider knows nothing of it, so that its metrics must not, either.
+func (a *Attempt) Unsent(reason string) {
+	if a == nil {
+		return
+	}
+	ended := time.Now()
+	a.endSpan(nil, reason, reason, ended)
+	a.except(reason, ended)
+	a.countCredentials(reason)
+}
+
+func (a *Attempt) countCredentials(failed string) {
+	if failed == "PROVIDER_CREDENTIALS_INVALID" {
+		a.t.count(a.ctx, nameCredentials, 1, attribute.String(attrProvider, a.model.Provider))
+	}
+}
 
 func (a *Attempt) endSpan(m *llmdv1.AssistantMessage, reason, failed string, ended time.Time) {
 	defer a.span.End(trace.WithTimestamp(ended))

@@ -106,7 +106,7 @@ func Metrics() []Metric {
 			Doc: "Requests that went to providers, when they end: the first one of a response, its retries, and those to fallback models.",
 		},
 		{Name: nameStalls, Kind: kindCounter, Unit: "{stall}", Labels: answer[:1], Doc: "Silences of a provider within an answer that were longer than stall_warning."},
-		{Name: nameCredentials, Kind: kindCounter, Unit: "{failure}", Labels: answer[:1], Doc: "Attempts that failed for their credentials: refused by the provider, or not to be had from the cloud's chain."},
+		{Name: nameCredentials, Kind: kindCounter, Unit: "{failure}", Labels: answer[:1], Doc: "Attempts that failed for their credentials: refused by the provider, not to be had from the cloud's chain, or missing; then nothing was sent, and no other metric has the attempt."},
 		{Name: nameAborts, Kind: kindCounter, Unit: "{response}", Labels: []string{attrAbortCause}, Known: abortCauses(), Doc: "Responses that were aborted."},
 		{Name: nameBlocked, Kind: kindHistogram, Unit: unitSeconds, buckets: secondBuckets(), Doc: "How long the reading of a provider stood still because a client's queue was full, each time."},
 		{Name: nameMerged, Kind: kindCounter, Unit: "{event}", Doc: "Delta events that were merged into the one before because the client was slower; counted when a stream ends."},

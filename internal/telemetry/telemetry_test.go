@@ -79,6 +79,7 @@ func TestNil(t *testing.T) {
 	ctx, a := n.Attempt(t.Context(), &Call{})
 	a.Chunk(time.Now())
 	a.End(nil, "X", false)
+	a.Unsent("X")
 	n.Stream(ctx, "m")()
 	n.Connection(ctx, 1)
 	n.Failed(ctx, "m", "X")
@@ -124,6 +125,24 @@ func TestZeros(t *testing.T) {
 	made.Reloaded(false)
 	if text := page(); !strings.Contains(text, "\nllmd_panics_total 1\n") || !strings.Contains(text, "\n"+series[1]+" 1\n") || !strings.Contains(text, "\n"+series[2]+" 0\n") {
 		t.Error("the first events are not those of the series that were there")
+	}
+}
+
+// TestUnsent: what never went to a provider is no attempt at it, and takes no time there;
+// but that there are no credentials is counted.
+func TestUnsent(t *testing.T) {
+	made, page := pageOf(t, ConventionsBoth)
+	made.Provider("lab")
+	_, a := made.Attempt(t.Context(), &Call{Model: &profile.Model{Provider: "lab", ID: "m", API: "openai-completions"}, Nth: AttemptFallback})
+	a.Unsent("PROVIDER_CREDENTIALS_INVALID")
+	text := page()
+	if !strings.Contains(text, "\nllmd_credentials_failures_total{llmd_provider=\"lab\"} 1\n") {
+		t.Error("the credentials that are missing are not counted")
+	}
+	for _, absent := range []string{"llmd_upstream_attempts_total{", "gen_ai_client_inference_duration_seconds_count", "gen_ai_client_operation_duration_seconds_count", "gen_ai_client_inference_usage"} {
+		if strings.Contains(text, "\n"+absent) {
+			t.Errorf("%s is there", absent)
+		}
 	}
 }
 

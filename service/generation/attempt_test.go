@@ -583,9 +583,13 @@ func TestPanic(t *testing.T) {
 // watches is an Observer that keeps how attempts ended.
 type watches struct {
 	limitsMet
-	ended []string
+	ended  []string
+	unsent []bool
 }
 
 func (w *watches) Ask(ctx context.Context, _ *Try) (context.Context, Watch) { return ctx, w }
 func (*watches) Chunk(time.Time)                                            {}
-func (w *watches) End(e *End)                                               { w.ended = append(w.ended, e.Reason) }
+
+func (w *watches) End(e *End) {
+	w.ended, w.unsent = append(w.ended, e.Reason), append(w.unsent, e.Unsent)
+}

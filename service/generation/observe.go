@@ -2,6 +2,7 @@ package generation
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/llmd-dev/llmd/adapters/profile"
@@ -54,6 +55,8 @@ type End struct {
 	Message *llmdv1.AssistantMessage
 	// Reason is why it failed, in the words of the contract; empty = it did not.
 	Reason string
+	// Unsent: no request went out, for want of credentials.
+	Unsent bool
 	// Abort is the decision to abort; nil = there was none.
 	Abort *Abort
 }
@@ -141,6 +144,7 @@ func (r *Run) how(m *profile.Model, err error) *End {
 	}
 	if err != nil {
 		e.Reason = r.engine.cfg.ErrorOf(err).GetReason()
+		e.Unsent = errors.Is(err, ErrNotConfigured)
 	}
 	return e
 }

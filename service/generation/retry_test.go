@@ -2,6 +2,7 @@ package generation
 
 import (
 	"net/http"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -207,6 +208,22 @@ func TestZeroMaxDelay(t *testing.T) {
 		req.Generation.Retry.MaxDelay = durationpb.New(0)
 		if s := l.run(t, req); s.err != nil || s.took != 0 {
 			t.Errorf("%v after %v", s.err, s.took)
+		}
+	})
+}
+
+// What was never sent for want of a key is told as such, and nothing else is.
+func TestUnsent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, map[string][]reply{"a": {status(503)}, "b": {unconfigured}, "c": {text("x")}, "d": {unconfigured}})
+		defer l.registry.Close()
+		seen := &watches{}
+		l.cfg.Observer = seen
+		l.run(t, ask("lab/a").fallback("lab/b", "lab/c"))
+		l.run(t, ask("lab/d"))
+		synctest.Wait()
+		if want := []bool{false, true, false, true}; !slices.Equal(seen.unsent, want) {
+			t.Errorf("%v with reasons %q, want %v", seen.unsent, seen.ended, want)
 		}
 	})
 }
