@@ -220,7 +220,7 @@ func badFrames() []*providerFault {
 				e.Raw([]byte("\x16\x03\x01 no HTTP at all\r\n\r\n"))
 				return false
 			},
-			want: func(p Phase) want { return broken(p, []string{"PROVIDER_UNREACHABLE", "PROVIDER_PROTOCOL_ERROR"}, nil) },
+			want: func(p Phase) want { return broken(p, []string{"PROVIDER_PROTOCOL_ERROR"}, nil) },
 		},
 		{
 			name: "garbage frame", where: inBody, gone: true,

@@ -87,6 +87,9 @@ func (c *Client) Do(ctx context.Context, t *Target, r *adapters.Request) (*Respo
 	if e, ok := errors.AsType[*adapters.UpstreamError](err); ok {
 		return nil, e
 	}
+	if malformed(err) {
+		return nil, &adapters.UpstreamError{Reason: adapters.ReasonProtocolError, Message: hostOf(t) + " answered with something that cannot be read as HTTP: see base_url", Err: err}
+	}
 	return nil, &adapters.UpstreamError{Reason: adapters.ReasonUnreachable, Message: unreachable(t, err), Err: err}
 }
 

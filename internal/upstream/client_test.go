@@ -1,6 +1,7 @@
 package upstream_test
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"compress/zlib"
@@ -365,6 +366,48 @@ func TestUnreachable(t *testing.T) {
 			_, err := c.Do(t.Context(), &upstream.Target{BaseURL: base}, request(""))
 			if e := wantReason(t, err, adapters.ReasonUnreachable); e.Err == nil || !e.Retryable() {
 				t.Errorf("%#v", e)
+			}
+		})
+	}
+}
+
+// What answers there, but speaks something else, is not unreachable; what is cut, is.
+func TestNoHTTP(t *testing.T) {
+	for name, c := range map[string]struct {
+		head   string
+		reason string
+	}{
+		"SSH":                   {"SSH-2.0-OpenSSH_9.6\r\n", adapters.ReasonProtocolError},
+		"an alert of TLS":       {"\x15\x03\x01\x00\x02\x02\x46", adapters.ReasonProtocolError},
+		"settings of HTTP/2":    {"\x00\x00\x12\x04\x00\x00\x00\x00\x00", adapters.ReasonProtocolError},
+		"no number":             {"HTTP/1.1 abc OK\r\n\r\n", adapters.ReasonProtocolError},
+		"a header without name": {"HTTP/1.1 200 OK\r\nsecret words\r\n\r\n", adapters.ReasonProtocolError},
+		"two lengths":           {"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\n", adapters.ReasonProtocolError},
+		"an unknown transfer":   {"HTTP/1.1 200 OK\r\nTransfer-Encoding: foo\r\n\r\n", adapters.ReasonProtocolError},
+		"headers without end":   {"HTTP/1.1 200 OK\r\nA: " + strings.Repeat("a", 1<<20), adapters.ReasonProtocolError},
+		"nothing":               {"", adapters.ReasonUnreachable},
+		"a cut head":            {"HTTP/1.1 200 OK\r\nA: ", adapters.ReasonUnreachable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = l.Close() }()
+			go func() {
+				for {
+					conn, err := l.Accept()
+					if err != nil {
+						return
+					}
+					_, _ = http.ReadRequest(bufio.NewReader(conn))
+					_, _ = io.WriteString(conn, c.head)
+					_ = conn.Close()
+				}
+			}()
+			_, err = newClient(t, upstream.Options{}).Do(t.Context(), &upstream.Target{BaseURL: "http://" + l.Addr().String()}, request(""))
+			if e := wantReason(t, err, c.reason); !strings.HasPrefix(e.Message, l.Addr().String()) || strings.Contains(e.Message, "secret") {
+				t.Errorf("%q", e.Message)
 			}
 		})
 	}

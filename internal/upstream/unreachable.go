@@ -9,21 +9,39 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"strings"
 	"syscall"
 )
 
 // unreachable says for people which host could not be reached and why. It is made
 // of known words: the error's own text may hold a URL with a key in it.
 func unreachable(t *Target, err error) string {
-	host := "the provider"
-	if u, perr := url.Parse(t.BaseURL); perr == nil && u.Host != "" {
-		host = u.Host
-	}
+	host := hostOf(t)
 	// So net/http calls all that goes wrong on the way to a proxy.
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "proxyconnect" {
 		host = "the proxy to " + host
 	}
 	return host + " could not be reached: " + whyUnreachable(err)
+}
+
+// hostOf is who is asked, for people.
+func hostOf(t *Target) string {
+	if u, err := url.Parse(t.BaseURL); err == nil && u.Host != "" {
+		return u.Host
+	}
+	return "the provider"
+}
+
+// brokenHead is how net/http begins what it says of the head of an HTTP/1 answer that
+// did not come, or that it cannot read. The latter has no type of its own.
+const brokenHead = "net/http: HTTP/1.x transport connection broken: "
+
+// malformed: an answer came, but what came is no HTTP. Who speaks something else at that
+// address will do so the next time, too.
+func malformed(err error) bool {
+	var network net.Error
+	cut := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &network)
+	return !cut && strings.HasPrefix(err.Error(), brokenHead)
 }
 
 func whyUnreachable(err error) string {
