@@ -46,7 +46,7 @@ func (c *healthCmd) Run(s *session) error {
 	defer cancel()
 	answer, err := healthv1.NewHealthClient(conn).Check(ctx, &healthv1.HealthCheckRequest{Service: c.Service})
 	if err != nil {
-		return unanswered(address, err)
+		return c.alone(s, unanswered(address, err))
 	}
 	if _, err := fmt.Fprintln(s.stdout, answer.GetStatus()); err != nil {
 		return err
@@ -55,6 +55,20 @@ func (c *healthCmd) Run(s *session) error {
 		return exitCodeError(exitError)
 	}
 	return nil
+}
+
+// alone says what may be wrong where the address was only supposed: a server that was
+// given its file by "llmd serve --config" may be elsewhere.
+func (c *healthCmd) alone(s *session, err error) error {
+	for _, name := range []string{"LLMD_CONFIG", "LLMD_LISTEN"} {
+		if value, _ := s.env(name); value != "" {
+			return err
+		}
+	}
+	if c.Addr != "" || c.Config != "" {
+		return err
+	}
+	return fmt.Errorf("%s; no configuration was named: if the server has one, give it with --config or $LLMD_CONFIG", describe(err))
 }
 
 // where is the address to ask, and how. Without --addr it is the first one that the

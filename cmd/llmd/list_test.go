@@ -195,6 +195,19 @@ func TestHealth(t *testing.T) {
 	}
 }
 
+// Where nobody answers at the address that was only supposed, the configuration is asked for.
+func TestHealthWithoutConfiguration(t *testing.T) {
+	const hint = "no configuration was named: if the server has one, give it with --config or $LLMD_CONFIG"
+	for want, args := range map[bool][]string{true: {"health"}, false: {"health", "--config", writeFile(t, "llmd.yaml", "server: {listen: tcp://127.0.0.1:1}\n")}} {
+		c := newCommand(t.Context(), "")
+		switch code := c.run(args...); {
+		case want && code == exitOK: // somebody runs an llmd on this machine
+		case code != exitError || strings.Contains(c.err.String(), hint) != want:
+			t.Errorf("%v: exit code %d\n%s", args, code, c.err.String())
+		}
+	}
+}
+
 // A server that drains is no longer healthy, though it answers.
 func TestHealthWhileDraining(t *testing.T) {
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
