@@ -2,6 +2,7 @@ package adapters
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
 	"github.com/llmd-dev/llmd/adapters/profile"
@@ -20,15 +21,37 @@ const MaxCacheKey = 64
 // https://platform.openai.com/docs/guides/structured-outputs#supported-schemas
 const LooseSchema = "config.output_json_schema is asked for and not enforced: only one in strict form is"
 
-// OpenAIOutputSchema is OutputSchema in the words that OpenAI takes, which are those that
-// it takes for tools; note is told what was put otherwise or left out.
-func (c *Call) OpenAIOutputSchema(note func(string)) (string, error) {
-	text, err := c.OutputSchema()
-	if text == "" || err != nil {
-		return "", err
-	}
+// OpenAIAnswer is the schema of an answer in the words that OpenAI takes, which are those that
+// it takes for tools; note is told what was put otherwise or left out. regular: regular
+// expressions are OpenAI's to check.
+func OpenAIAnswer(text string, regular bool, note func(string)) string {
 	const what = "output_json_schema"
-	return RegularSchema(FitSchema(text, schema.OpenAIDraft(), what, note), what, note), nil
+	text = FitSchema(text, schema.OpenAIDraft(), what, note)
+	if regular {
+		text = RegularSchema(text, what, note)
+	}
+	return text
+}
+
+// Maker is who made the model and so holds schemas to rules of its own, which hosts hand
+// on; empty = none is known.
+func (c *Call) Maker() string {
+	name := strings.ToLower(c.Model.NameOnWire())
+	name = name[strings.LastIndexByte(name, '/')+1:]
+	series := len(name) > 1 && name[0] == 'o' && '1' <= name[1] && name[1] <= '9'
+	compat := &c.Model.Compat
+	switch {
+	case strings.HasPrefix(name, "gpt-oss"): // runs anywhere
+		return ""
+	case compat.SchemaDialect != "":
+		return compat.SchemaDialect
+	case compat.SupportsDeveloperRole && c.Model.API == "openai-completions", // the role is OpenAI's own
+		strings.HasPrefix(name, "gpt-"), strings.HasPrefix(name, "chatgpt-"), series:
+		return "openai"
+	case strings.Contains(name, "claude") && !strings.Contains(name, "distill"): // of its answers others were made
+		return "anthropic"
+	}
+	return ""
 }
 
 // OpenAITier is OpenAI's word for the service tier that the caller asked for; empty =

@@ -44,6 +44,10 @@ func (c *Call) ToolSchema(t *llmdv1.Tool, rules ToolRules) (text string, strict 
 	case jsonstream.Object([]byte(text)) != nil:
 		return "", false, &FieldError{Field: c.ToolField(t) + ".parameters_json_schema", Detail: notObject}
 	}
+	if rules.Draft.Moonshot {
+		// What stands at the root matters to how it is put.
+		text = rules.flat(t, schema.Typed(text))
+	}
 	text = FitSchema(text, rules.Draft, fmt.Sprintf("tool %q", t.GetName()), rules.Note)
 	if rules.Typed {
 		text = schema.Typed(text)

@@ -526,6 +526,30 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
+// TestDialects: hosts check schemas by rules of their own, see [schema.DeepSeekDraft] and
+// [schema.MoonshotDraft]. The top of parameters is an object's to Moonshot.
+func TestDialects(t *testing.T) {
+	const in = `{"properties":{"a":{"description":"x"},"b":{"type":"string","pattern":"[[]"},"c":{"type":"string"}},"anyOf":[{"required":["a"]},{"properties":{"d":{"type":"null"}}}]}`
+	for dialect, want := range map[string]string{
+		"":         `{"type":"object",` + in[1:],
+		"deepseek": `{"type":"object",` + strings.Replace(in[1:], "[[]", `[\\[]`, 1),
+		"moonshot": `{"type":"object","properties":{"a":{"description":"x","anyOf":[{"type":"string"},{"type":"number"},{"type":"boolean"},{"type":"object"},{"type":"array"},{"type":"null"}]},` +
+			`"b":{"type":"string","pattern":"[[]"},"c":{"type":"string"},"d":{"type":"null"}}}`,
+	} {
+		m := model()
+		m.Compat.SchemaDialect = dialect
+		g := ask()
+		g.Context.Tools = []*llmdv1.Tool{{Name: "f", ParametersJsonSchema: in}}
+		g.Config = &llmdv1.GenerationConfig{OutputJsonSchema: `{"type":"object","properties":{"b":{"pattern":"[[]"}}}`}
+		answer := map[string]string{
+			"deepseek": `{"type":"object","properties":{"b":{"pattern":"[\\[]"}}}`, "moonshot": `{"type":"object","properties":{"b":{"type":"string","pattern":"[[]"}}}`,
+		}[dialect]
+		if body := encode(t, m, g); !strings.Contains(body, `"parameters":`+want+`}`) || !strings.Contains(body, `"schema":`+answer) {
+			t.Errorf("%s: %s", dialect, body)
+		}
+	}
+}
+
 // TestStrictRules: a model is held to schemas by the rules of its maker, which hosts hand on:
 // "For 'integer' type, property 'minimum' is not supported", and no more than 16 values of
 // several types, https://docs.anthropic.com/en/docs/build-with-claude/structured-outputs.

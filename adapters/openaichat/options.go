@@ -116,13 +116,17 @@ func (e *encoder) cacheMarker() string {
 // can and the schema is within what can be enforced.
 // https://platform.openai.com/docs/guides/structured-outputs
 func (e *encoder) responseFormat() error {
-	read := e.call.OutputSchema
-	if e.maker() == "openai" {
-		read = func() (string, error) { return e.call.OpenAIOutputSchema(e.adjust) }
-	}
-	text, err := read()
+	text, err := e.call.OutputSchema()
 	if err != nil || text == "" {
 		return err
+	}
+	switch e.call.Maker() {
+	case "openai":
+		text = adapters.OpenAIAnswer(text, true, e.adjust)
+	case "deepseek":
+		text = adapters.FitSchema(text, schema.DeepSeekDraft(), "output_json_schema", e.adjust)
+	case "moonshot":
+		text = adapters.FitSchema(text, schema.MoonshotDraft(), "output_json_schema", e.adjust)
 	}
 	w := &e.w
 	w.Key("response_format")

@@ -3,7 +3,6 @@ package openaichat
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/schema"
@@ -49,27 +48,9 @@ func (e *encoder) tools() error {
 	return nil
 }
 
-// maker is who made the model and so holds schemas to rules of its own, which hosts hand
-// on; empty = none is known.
-func (e *encoder) maker() string {
-	name := strings.ToLower(e.call.Model.NameOnWire())
-	name = name[strings.LastIndexByte(name, '/')+1:]
-	series := len(name) > 1 && name[0] == 'o' && '1' <= name[1] && name[1] <= '9'
-	switch {
-	case strings.HasPrefix(name, "gpt-oss"): // runs anywhere
-		return ""
-	case e.compat.SupportsDeveloperRole, // the role is OpenAI's own
-		strings.HasPrefix(name, "gpt-"), strings.HasPrefix(name, "chatgpt-"), series:
-		return "openai"
-	case strings.Contains(name, "claude") && !strings.Contains(name, "distill"): // of its answers others were made
-		return "anthropic"
-	}
-	return ""
-}
-
 // strictRules is what the maker takes of a schema that the model is held to.
 func (e *encoder) strictRules() schema.Rules {
-	if e.maker() == "anthropic" {
+	if e.call.Maker() == "anthropic" {
 		return schema.Claude()
 	}
 	return schema.OpenAI()
@@ -78,9 +59,13 @@ func (e *encoder) strictRules() schema.Rules {
 // toolRules is what is taken of the schemas of tools.
 func (e *encoder) toolRules() adapters.ToolRules {
 	rules := adapters.ToolRules{Typed: true, Listed: true, Strict: e.strictRules(), Note: e.adjust}
-	switch e.maker() {
+	switch e.call.Maker() {
 	case "openai":
 		rules.Root, rules.Draft, rules.Regular = schema.OpenAIRoot(), schema.OpenAIDraft(), true
+	case "deepseek":
+		rules.Draft = schema.DeepSeekDraft()
+	case "moonshot":
+		rules.Root, rules.Draft = schema.OpenAIRoot(), schema.MoonshotDraft()
 	case "anthropic":
 		rules.Root, rules.Draft = schema.ClaudeRoot(), schema.Latest()
 		rules.Room = schema.ClaudeRoom(e.config.GetOutputJsonSchema())

@@ -80,7 +80,10 @@ func (e *encoder) reasoning() error {
 // text writes the format and the length of the answer.
 // https://platform.openai.com/docs/guides/structured-outputs
 func (e *encoder) text() error {
-	text, err := e.call.OpenAIOutputSchema(func(s string) { e.effect.Adjustments = append(e.effect.Adjustments, s) })
+	text, err := e.call.OutputSchema()
+	if text != "" {
+		text = adapters.OpenAIAnswer(text, e.call.Maker() == "openai", func(s string) { e.effect.Adjustments = append(e.effect.Adjustments, s) })
+	}
 	verbosity := e.config.GetVerbosity()
 	hasVerbosity := verbosity != llmdv1.Verbosity_VERBOSITY_UNSPECIFIED
 	switch {

@@ -40,7 +40,7 @@ func (e *encoder) tools() error {
 func (e *encoder) tool(t *llmdv1.Tool) error {
 	rules := adapters.ToolRules{
 		Draft: schema.OpenAIDraft(), Typed: true, Listed: true, Root: schema.OpenAIRoot(), Strict: schema.OpenAI(),
-		Regular: true,
+		Regular: e.call.Maker() == "openai",
 		Note:    func(s string) { e.effect.Adjustments = append(e.effect.Adjustments, s) },
 	}
 	if !e.compat.SupportsStrictMode {

@@ -23,6 +23,7 @@ func Defaults(api string) Compat {
 	case "openai-responses":
 		c.SupportsDeveloperRole = true
 	case "azure-openai-responses":
+		c.SchemaDialect = "openai"
 		c.SupportsDeveloperRole = true
 		c.SupportsStrictMode = true
 	case "anthropic-messages":

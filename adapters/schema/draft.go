@@ -26,6 +26,11 @@ type Draft struct {
 	Defs bool
 	// Regular: a regular expression that not every engine reads is left out.
 	Regular bool
+	// Bare: nothing in a regular expression may stand unescaped that opens something in an
+	// engine of Rust.
+	Bare bool
+	// Moonshot: see [MoonshotDraft].
+	Moonshot bool
 }
 
 // Latest is draft 2020-12: "JSON schema is invalid. It must match JSON Schema draft
@@ -122,6 +127,12 @@ func (f *fitter) schema(text []byte) []byte {
 	}
 	if f.draft.Regular {
 		members = f.patterns(members)
+	}
+	if f.draft.Bare {
+		members = f.escapes(members)
+	}
+	if f.draft.Moonshot {
+		members = f.flavored(members)
 	}
 	if len(f.had) == before {
 		return text

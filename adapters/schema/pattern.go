@@ -24,6 +24,7 @@ const (
 	dialect               // spelled as in JavaScript alone, such as \p{L}
 	backreference         // \1
 	boundary              // \b
+	bare                  // [ within a class, and \0
 )
 
 // featuresOf reads an expression. It does not say whether the expression is one at all.
@@ -72,6 +73,9 @@ func class(text string) (f feature, rest string) {
 
 // member is what the first member of a class needs, and whether it is a set itself.
 func member(text string) (f feature, set bool) {
+	if text[0] == '[' {
+		return bare, false
+	}
 	if text[0] != '\\' {
 		return 0, false
 	}
@@ -97,6 +101,8 @@ func escaped(text string, class bool) feature {
 		return dialect
 	}
 	switch c := text[0]; {
+	case c == '0':
+		return bare
 	case !class && '1' <= c && c <= '9':
 		return backreference
 	case c == 'k':
@@ -168,4 +174,61 @@ func (f *fitter) patterns(members []jsonwire.Member) []jsonwire.Member {
 		}
 	}
 	return members
+}
+
+// DeepSeekDraft is what DeepSeek takes, which checks a schema and its expressions in Rust:
+// "[{...}] is not of type \"object\", \"boolean\"", and "^[^[]$ is not a \"regex\"", whose
+// bracket opens a class within the class there.
+//
+//   - https://github.com/Dokploy/mcp/issues/43
+//   - https://github.com/NangoHQ/nango/issues/7547
+//   - https://github.com/zed-industries/zed/issues/64386
+func DeepSeekDraft() Draft { return Draft{Latest: true, Bare: true} }
+
+// escapes escapes in expressions what is bare, which means the same to every engine.
+func (f *fitter) escapes(members []jsonwire.Member) []jsonwire.Member {
+	var expression string
+	if m := get(members, "pattern"); m != nil && json.Unmarshal(m.Value, &expression) == nil && featuresOf(expression)&bare != 0 {
+		f.note(m.Key)
+		m.Value = jsonwire.AppendString(nil, escapedBare(expression))
+	}
+	if m := get(members, "patternProperties"); m != nil {
+		all, _ := jsonwire.Members(m.Value) // none if it is no object
+		before := len(f.had)
+		for i := range all {
+			if featuresOf(all[i].Key)&bare != 0 {
+				f.note(m.Key)
+				all[i].Key = escapedBare(all[i].Key)
+			}
+		}
+		if len(f.had) > before {
+			m.Value = written(all)
+		}
+	}
+	return members
+}
+
+// escapedBare is an expression with nothing bare in it.
+func escapedBare(expression string) string {
+	var b strings.Builder
+	in := false // a class
+	for i := 0; i < len(expression); i++ {
+		switch c := expression[i]; {
+		case c == '\\' && i+1 < len(expression):
+			i++
+			if expression[i] == '0' {
+				b.WriteString(`\x00`)
+				continue
+			}
+			b.WriteByte(c)
+		case c == '[' && in:
+			b.WriteByte('\\')
+		case c == '[':
+			in = true
+		case c == ']':
+			in = false
+		}
+		b.WriteByte(expression[i])
+	}
+	return b.String()
 }

@@ -6,6 +6,9 @@ import "github.com/llmd-dev/llmd/adapters/jsonwire"
 // text once; what it does not know is left to the fitter, which splits it anew at each
 // level.
 func (d Draft) plain(text string) bool {
+	if d.Moonshot {
+		return false // there is more to look at
+	}
 	c := jsonwire.NewCursor([]byte(text))
 	d.plainSchema(&c)
 	return c.Whole()
@@ -22,13 +25,14 @@ func (d Draft) plainSchema(c *jsonwire.Cursor) {
 		case "properties", "$defs", "dependentSchemas":
 			d.plainMap(c)
 		case "pattern":
-			if d.Regular {
-				failIf(c, featuresOf(c.Text())&(lookaround|dialect) != 0)
+			if d.Regular || d.Bare {
+				has := featuresOf(c.Text())
+				failIf(c, d.Regular && has&(lookaround|dialect) != 0 || d.Bare && has&bare != 0)
 			} else {
 				c.Skip()
 			}
 		case "patternProperties":
-			failIf(c, d.Regular)
+			failIf(c, d.Regular || d.Bare)
 			d.plainMap(c)
 		case "definitions":
 			failIf(c, d.Defs)

@@ -20,17 +20,18 @@ var matrix = []struct {
 	differs   string
 }{
 	{"unknown", []string{"my-lab"}, []string{"https://llm.example.test/v1", "http://127.0.0.1:1"}, ""},
-	{"openai", []string{"openai"}, []string{"https://api.openai.com/v1"}, "dev strict tier cachekey=enabled"},
+	{"openai", []string{"openai"}, []string{"https://api.openai.com/v1"}, "dev strict tier cachekey=enabled schema=openai"},
 	{"openrouter", []string{"openrouter"}, []string{"https://openrouter.ai/api/v1"}, "thinking=openrouter affinity=openrouter"},
 	{"zai", []string{"zai", "zai-coding-cn"}, []string{"https://api.z.ai/api/paas/v4", "https://open.bigmodel.cn/api/paas/v4"}, "-store -effort max_tokens thinking=zai"},
 	{"together", []string{"together"}, []string{"https://api.together.ai/v1", "https://api.together.xyz/v1"}, "-store -effort max_tokens thinking=together -long"},
-	{"moonshot", []string{"moonshotai", "moonshotai-cn"}, []string{"https://api.moonshot.ai/v1", "https://api.moonshot.cn/v1"}, "-store -effort max_tokens"},
+	{"moonshot", []string{"moonshotai", "moonshotai-cn"}, []string{"https://api.moonshot.ai/v1", "https://api.moonshot.cn/v1"}, "-store -effort max_tokens schema=moonshot"},
+	{"kimi-code", nil, []string{"https://api.kimi.com/coding/v1"}, "schema=moonshot"},
 	{"cf-w", []string{"cloudflare-workers-ai"}, []string{"https://api.cloudflare.com/client/v4/accounts/a/ai/v1"}, "-store -long"},
 	{"cf-g", []string{"cloudflare-ai-gateway"}, []string{"https://gateway.ai.cloudflare.com/v1/a/g/compat"}, "-store -effort max_tokens -long"},
 	{"nvidia", []string{"nvidia"}, []string{"https://integrate.api.nvidia.com/v1"}, "-store -effort max_tokens -long"},
 	{"ant-ling", []string{"ant-ling"}, []string{"https://api.ant-ling.com/v1"}, "-store -effort max_tokens thinking=ant-ling -long"},
 	{"cerebras", []string{"cerebras"}, []string{"https://api.cerebras.ai/v1"}, "-store"},
-	{"deepseek", []string{"deepseek"}, []string{"https://api.deepseek.com", "https://API.DeepSeek.com:443/v1"}, "-store max_tokens thinking=deepseek reasoning_content"},
+	{"deepseek", []string{"deepseek"}, []string{"https://api.deepseek.com", "https://API.DeepSeek.com:443/v1"}, "-store max_tokens thinking=deepseek reasoning_content schema=deepseek"},
 	{"xai", []string{"xai"}, []string{"https://api.x.ai/v1"}, "-store -effort"},
 	{"chutes", nil, []string{"https://llm.chutes.ai/v1"}, "-store max_tokens"},
 	{"opencode", []string{"opencode", "opencode-go"}, []string{"https://opencode.ai/zen/v1"}, "-store"},
@@ -57,6 +58,7 @@ func differences(c profile.Compat) string {
 	add(c.SupportsStrictMode, "strict")
 	add(c.SupportsServiceTier, "tier")
 	add(c.PromptCacheKeyMode != "auto", "cachekey="+c.PromptCacheKeyMode)
+	add(c.SchemaDialect != "", "schema="+c.SchemaDialect)
 	slices.Sort(d)
 	return strings.Join(d, " ")
 }
