@@ -66,7 +66,7 @@ func flavors(s any, path string) (faults []string) {
 		types = []string{kind}
 	case []any:
 		for _, k := range kind {
-			types = append(types, k.(string))
+			types = append(types, fmt.Sprint(k))
 		}
 	}
 	_, union := m["anyOf"]
@@ -90,7 +90,7 @@ func flavors(s any, path string) (faults []string) {
 	properties, _ := m["properties"].(map[string]any)
 	required, _ := m["required"].([]any)
 	for _, r := range required {
-		if properties[r.(string)] == nil {
+		if properties[fmt.Sprint(r)] == nil {
 			bad("required %v is no property", r)
 		}
 	}

@@ -22,15 +22,23 @@ type Rules struct {
 	Scalars bool
 }
 
-// OpenAI are the rules of OpenAI and of those that follow it.
-// https://platform.openai.com/docs/guides/structured-outputs#supported-schemas
+// OpenAI are the rules of OpenAI and of those that follow it. What its list does not name is
+// refused with the request: "'minLength' is not permitted", "'uniqueItems' is not permitted",
+// and so is a default.
+//
+//   - https://platform.openai.com/docs/guides/structured-outputs#supported-schemas
+//   - https://github.com/openai/openai-node/pull/1988
+//   - https://github.com/mastra-ai/mastra/issues/23321
 func OpenAI() Rules {
 	return Rules{
 		References: true,
 		Unions:     true,
 		Items:      true,
-		Refused:    []string{"dependentRequired"},
-		Formats:    []string{"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"},
+		Refused: []string{
+			"dependentRequired", "default", "minLength", "maxLength", "uniqueItems", "unevaluatedItems", "minContains", "maxContains",
+			"minProperties", "maxProperties",
+		},
+		Formats: []string{"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"},
 	}
 }
 

@@ -40,8 +40,8 @@ func TestStrict(t *testing.T) {
 			`{"type":"object","properties":{"a":{"anyOf":[{"type":"array","items":{"type":"object","properties":{"x":{"anyOf":[{"type":"string"},{"type":"null"}]}},"required":["x"],"additionalProperties":false}},{"type":"null"}]}},"required":["a"],"additionalProperties":false}`,
 		},
 		"names that look like keywords, data that looks like schemas": {
-			object(`{"type":"object","properties":{"$ref":{"type":"string","default":{"allOf":1},"enum":["oneOf"]}},"required":["$ref"],"additionalProperties":false}`),
-			object(`{"type":"object","properties":{"$ref":{"type":"string","default":{"allOf":1},"enum":["oneOf"]}},"required":["$ref"],"additionalProperties":false}`),
+			object(`{"type":"object","properties":{"$ref":{"type":"string","const":{"allOf":1},"enum":["oneOf"]}},"required":["$ref"],"additionalProperties":false}`),
+			object(`{"type":"object","properties":{"$ref":{"type":"string","const":{"allOf":1},"enum":["oneOf"]}},"required":["$ref"],"additionalProperties":false}`),
 		},
 	} {
 		for rule, r := range map[string]Rules{"common": {}, "OpenAI": OpenAI(), "Claude": Claude()} {
@@ -118,6 +118,16 @@ func TestFaults(t *testing.T) {
 	fault(t, "union", union, Rules{}, "type", "/properties/a/anyOf/0")
 	if _, err := Strict(union, OpenAI()); err != nil {
 		t.Errorf("union: %v", err)
+	}
+	// The keywords for texts, numbers and lists that it has are "pattern" and "format", the bounds
+	// and "multipleOf", and "minItems" and "maxItems".
+	for _, k := range []string{"minLength", "maxLength", "uniqueItems", "minProperties", "maxProperties", "minContains", "maxContains", "unevaluatedItems", "default"} {
+		fault(t, k, object(`{"type":"string","`+k+`":1}`), OpenAI(), k, "/properties/a")
+	}
+	for _, k := range []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"} {
+		if _, err := Strict(object(`{"type":"number","`+k+`":1}`), OpenAI()); err != nil {
+			t.Errorf("%s: %v", k, err)
+		}
 	}
 	fault(t, "array of anything", object(`{"type":"array"}`), OpenAI(), "items", "/properties/a")
 	fault(t, "reference beside", object(`{"$ref":"#","description":"x"}`), OpenAI(), "$ref", "/properties/a")
