@@ -24,6 +24,7 @@ type calls struct {
 	list    []*toolCall
 	byIndex map[jsonwire.Number]*toolCall
 	byID    map[string]*toolCall
+	kept    int // bytes of ids
 }
 
 // delta reads one entry of tool_calls. newBlock gives the number of a new block.
@@ -156,5 +157,6 @@ func (cs *calls) register(c *toolCall, d *callDelta, isNew bool) {
 	}
 	if d.ID != "" && (isNew || cs.byID[string(d.ID)] == nil) {
 		cs.byID[string(d.ID)] = c
+		cs.kept += adapters.HeldValue + len(d.ID)
 	}
 }

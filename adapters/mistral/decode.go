@@ -37,10 +37,22 @@ type decoder struct {
 	stopped  bool // the terminal marker came
 	late     bool // content came behind it
 	complete bool
+	held     int // of what is kept, as it was last counted
 }
 
 // Decode implements adapters.Decoder.
 func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
+	err := d.decode(f, sink)
+	kept := d.calls.kept
+	if d.thought != nil {
+		kept += d.thought.kept
+	}
+	sink.Hold(kept - d.held)
+	d.held = kept
+	return err
+}
+
+func (d *decoder) decode(f frame.Frame, sink *adapters.Sink) error {
 	data := bytes.TrimSpace(f.Data)
 	switch {
 	case string(data) == "[DONE]":

@@ -3,6 +3,7 @@ package mistral
 import (
 	"strings"
 
+	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
 )
 
@@ -12,6 +13,7 @@ type thinking struct {
 	text     strings.Builder // behind the last of elements
 	members  []jsonwire.Member
 	places   map[string]int // of members by key
+	kept     int            // bytes of what is not told yet
 }
 
 // add takes a piece and returns its text.
@@ -25,6 +27,7 @@ func (t *thinking) add(d *thoughtDelta) string {
 		}
 		t.flush()
 		t.elements = append(t.elements, el)
+		t.kept += adapters.HeldValue + len(el.raw)
 	}
 	for _, m := range d.members {
 		t.set(m)
@@ -35,12 +38,14 @@ func (t *thinking) add(d *thoughtDelta) string {
 // set keeps a member; of those with one key the last counts.
 func (t *thinking) set(m jsonwire.Member) {
 	if i, ok := t.places[m.Key]; ok {
+		t.kept += len(m.Value) - len(t.members[i].Value)
 		t.members[i] = m
 		return
 	}
 	if t.places == nil {
 		t.places = make(map[string]int)
 	}
+	t.kept += adapters.HeldValue + len(m.Key) + len(m.Value)
 	t.places[m.Key] = len(t.members)
 	t.members = append(t.members, m)
 }

@@ -30,6 +30,8 @@ type toolCall struct {
 	// next is how a further call of the same name may have begun, under this one's
 	// number: its arguments tell.
 	next callDelta
+	// counted is how much of it [calls.kept] counts.
+	counted int
 }
 
 // calls matches fragments to calls. Hosts number them; some do not, give the id
@@ -40,6 +42,7 @@ type calls struct {
 	byID    map[string]*toolCall
 	// waiting is a call that is not opened yet: its id or name may still come.
 	waiting *toolCall
+	kept    int // bytes of what is not told yet, or remembered
 }
 
 // legacyIndex stands for the one function_call of the time before tools.
@@ -165,12 +168,20 @@ func (cs *calls) delta(d *callDelta, newBlock func() int, sink *adapters.Sink) {
 	c.sign(sink)
 	if d.Custom == nil {
 		c.add(string(d.Function.Arguments), sink)
+		cs.count(c)
 		return
 	}
 	c.custom = true
 	if d.Custom.Input != "" {
 		c.tell(c.input.Add(string(d.Custom.Input)), sink)
 	}
+}
+
+// count counts what is kept of a call and not told yet.
+func (cs *calls) count(c *toolCall) {
+	kept := len(c.held) + c.quoted.Len() + len(c.next.ID) + len(c.next.Function.Name)
+	cs.kept += kept - c.counted
+	c.counted = kept
 }
 
 // register remembers by what the call is found again.
@@ -185,6 +196,7 @@ func (cs *calls) register(c *toolCall, d *callDelta, isNew bool) {
 	// The first id stays the call's own, a later one finds it all the same.
 	if d.ID != "" && (isNew || cs.byID[string(d.ID)] == nil) {
 		cs.byID[string(d.ID)] = c
+		cs.kept += adapters.HeldValue + len(d.ID)
 	}
 }
 
@@ -214,6 +226,7 @@ func (cs *calls) settle(sink *adapters.Sink) {
 	cs.openWaiting(sink)
 	for _, c := range cs.list {
 		c.settle(sink)
+		cs.count(c)
 	}
 }
 

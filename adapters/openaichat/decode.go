@@ -37,6 +37,8 @@ type decoder struct {
 
 	cited              sources // the last ones
 	annotations, audio []json.RawMessage
+	kept               int  // bytes of these
+	held               int  // bytes of all that is kept, as they were last counted
 	tagged             bool // a thought that Google marks is open
 
 	began    bool // a frame came that is no error
@@ -49,6 +51,14 @@ type decoder struct {
 
 // Decode implements adapters.Decoder.
 func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
+	err := d.decode(f, sink)
+	kept := d.kept + d.details.kept + d.calls.kept
+	sink.Hold(kept - d.held)
+	d.held = kept
+	return err
+}
+
+func (d *decoder) decode(f frame.Frame, sink *adapters.Sink) error {
 	data := bytes.TrimSpace(f.Data)
 	switch {
 	case string(data) == "[DONE]":
@@ -166,7 +176,7 @@ func (d *decoder) identify(c *chunk, sink *adapters.Sink) {
 		sink.ServiceTier(t)
 	}
 	if c != &d.usual.chunk { // which has none
-		d.cited.update(&c.sources)
+		d.kept += d.cited.update(&c.sources)
 	}
 }
 
@@ -218,10 +228,12 @@ func (d *decoder) choice(c *choice, sink *adapters.Sink) {
 	for _, a := range delta.Annotations {
 		if jsonwire.Says(a) {
 			d.annotations = append(d.annotations, a)
+			d.kept += adapters.HeldValue + len(a)
 		}
 	}
 	if jsonwire.Says(delta.Audio) {
 		d.audio = append(d.audio, delta.Audio)
+		d.kept += adapters.HeldValue + len(delta.Audio)
 	}
 	d.keep("executed_tools", delta.ExecutedTools, sink)
 	d.keep("images", delta.Images, sink)
@@ -384,6 +396,7 @@ func (d *decoder) wrapUp(sink *adapters.Sink) {
 	switch {
 	case len(d.details.items) > 0:
 		sink.Signature(d.thinking, formatDetails, d.details.json())
+		d.details.kept = 0
 	case d.field != "":
 		sink.Signature(d.thinking, formatField, []byte(d.field))
 	}
@@ -414,7 +427,7 @@ func (d *decoder) sources(sink *adapters.Sink) {
 	d.keepAll("annotations", d.annotations, sink)
 	d.keepAll("audio", d.audio, sink)
 	// A further marker tells what is new.
-	d.cited, d.annotations, d.audio = sources{}, nil, nil
+	d.cited, d.annotations, d.audio, d.kept = sources{}, nil, nil, 0
 }
 
 // keepAll keeps what came in pieces as a list of them.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
@@ -19,7 +20,11 @@ import (
 // https://openrouter.ai/docs/use-cases/reasoning-tokens#reasoning_details-array-structure
 type details struct {
 	items []*detail
+	kept  int // bytes of them
 }
+
+// memberBytes is about what a member takes beside its text.
+const memberBytes = 64
 
 // detail is one item.
 type detail struct {
@@ -62,10 +67,11 @@ func (ds *details) add(raw json.RawMessage) {
 		d.append(m)
 	}
 	if n := len(ds.items); n > 0 && ds.items[n-1].continuedBy(d, hasText) {
-		ds.items[n-1].merge(d)
+		ds.kept += ds.items[n-1].merge(d)
 		return
 	}
 	ds.items = append(ds.items, d)
+	ds.kept += adapters.HeldValue + memberBytes*len(members) + len(raw)
 }
 
 // continuedBy says whether next is a further piece of d.
@@ -82,19 +88,23 @@ func (d *detail) continuedBy(next *detail, hasText bool) bool {
 }
 
 // merge adds a further piece: its text at the end, of its members those that d
-// lacks.
-func (d *detail) merge(next *detail) {
+// lacks. It returns how many bytes are kept of it.
+func (d *detail) merge(next *detail) (kept int) {
 	d.raw = nil
 	d.text.WriteString(next.text.String())
+	kept = next.text.Len()
 	for _, m := range next.members {
 		i := d.find(m.Key)
 		switch {
 		case i < 0:
 			d.append(m)
+			kept += memberBytes + len(m.Key) + len(m.Value)
 		case blank(d.members[i].Value):
 			d.members[i].Value = m.Value
+			kept += len(m.Value)
 		}
 	}
+	return kept
 }
 
 // fewMembers is how many members are searched one by one. Items have a handful.

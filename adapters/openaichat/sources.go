@@ -17,8 +17,8 @@ type sources struct {
 	WebSearch     json.RawMessage `json:"web_search"`
 }
 
-// update takes over what a chunk says.
-func (s *sources) update(c *sources) {
+// update takes over what a chunk says, and returns how many bytes more are kept.
+func (s *sources) update(c *sources) (more int) {
 	for _, f := range []struct {
 		to   *json.RawMessage
 		from json.RawMessage
@@ -26,9 +26,11 @@ func (s *sources) update(c *sources) {
 		{&s.Citations, c.Citations}, {&s.SearchResults, c.SearchResults}, {&s.Images, c.Images}, {&s.Related, c.Related}, {&s.WebSearch, c.WebSearch},
 	} {
 		if jsonwire.Says(f.from) {
+			more += len(f.from) - len(*f.to)
 			*f.to = f.from
 		}
 	}
+	return more
 }
 
 // json is an object of all that was said; nil = nothing was.

@@ -31,11 +31,19 @@ type decoder struct {
 	items
 	began bool // a frame came that is no error
 	done  bool // the terminal marker came
+	held  int  // of what is kept, as it was last counted
 	usual usual
 }
 
 // Decode implements [adapters.Decoder].
 func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
+	err := d.decode(f, sink)
+	sink.Hold(d.kept - d.held)
+	d.held = d.kept
+	return err
+}
+
+func (d *decoder) decode(f frame.Frame, sink *adapters.Sink) error {
 	// "[DONE]" is no event of this API, and after the terminal event nothing
 	// belongs to the answer.
 	if d.done || !bytes.HasPrefix(bytes.TrimLeft(f.Data, " \t\r\n"), []byte("{")) {

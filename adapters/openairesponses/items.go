@@ -66,6 +66,7 @@ type items struct {
 	// refused is the block of a refusal; -1 = there is none.
 	refused int
 	stray   bool // told of a delta that came too late
+	kept    int  // bytes of what is remembered until later
 }
 
 func newItems() items {
@@ -116,6 +117,7 @@ func (t *items) open(e *event, kind, id string) *slot {
 	if id != "" {
 		t.byID[id] = s
 	}
+	t.kept += 2*adapters.HeldValue + len(id)
 	t.byKind[kind] = append(t.byKind[kind], s)
 	t.last = s
 	return s
@@ -157,6 +159,7 @@ func (t *items) firstArguments(s *slot, arguments string, sink *adapters.Sink) {
 	switch {
 	case arguments == "" || s.streamed:
 	case json.Valid([]byte(arguments)):
+		t.kept += len(arguments) - len(s.held)
 		s.held = adapters.InnerObject(arguments)
 	default:
 		s.streamed = true
@@ -179,7 +182,8 @@ func (t *items) text(e *event, delta looseText, sink *adapters.Sink) {
 		t.late(delta, sink)
 		return
 	}
-	s.content, s.whole = e.ContentIndex, "" // there is more than that part
+	s.content = e.ContentIndex
+	t.remember(s, "") // there is more than that part
 	sink.Text(s.key, string(delta))
 }
 
@@ -193,9 +197,16 @@ func (t *items) wholeText(e *event, text looseText, sink *adapters.Sink) {
 	if s.content != e.ContentIndex {
 		t.text(e, text, sink)
 	}
-	if s.whole = ""; e.ContentIndex == 0 {
-		s.whole = string(text)
+	if e.ContentIndex != 0 {
+		text = ""
 	}
+	t.remember(s, string(text))
+}
+
+// remember keeps what the end of a part said of a message.
+func (t *items) remember(s *slot, whole string) {
+	t.kept += len(whole) - len(s.whole)
+	s.whole = whole
 }
 
 // wholePart takes a part of a message, or of reasoning, in its last form.
@@ -331,7 +342,11 @@ func (t *items) endItem(e *event, sink *adapters.Sink) {
 // finish turns an item into what is kept of it. One that the provider itself calls
 // incomplete is not ended: how the answer ends decides what it is.
 func (t *items) finish(s *slot, it *item, raw json.RawMessage, sink *adapters.Sink) {
-	s.done, s.id, s.whole = true, it.key(), ""
+	t.remember(s, "")
+	if s.id != it.key() {
+		t.kept += adapters.HeldValue + len(it.key())
+	}
+	s.done, s.id = true, it.key()
 	if s.id != "" {
 		t.byID[s.id] = s
 	}
