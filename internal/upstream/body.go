@@ -8,6 +8,7 @@ import (
 	"compress/zlib"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -113,8 +114,28 @@ func newBody(answer *http.Response, cancel context.CancelFunc) (*body, bool) {
 	return b, true
 }
 
+// ErrCorrupt is how a body ends that is not compressed as its head says.
+var ErrCorrupt = errors.New("upstream: the body's compression cannot be read")
+
 // Read reads decoded bytes as soon as there are any.
-func (b *body) Read(p []byte) (int, error) { return b.read.Read(p) }
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.read.Read(p)
+	if err != nil && b.read != io.Reader(b.raw) && corrupt(err) {
+		err = fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	return n, err
+}
+
+// corrupt: the bytes came, but are wrong. A cut body ends with io.ErrUnexpectedEOF instead.
+func corrupt(err error) bool {
+	for _, known := range []error{gzip.ErrHeader, gzip.ErrChecksum, zlib.ErrHeader, zlib.ErrChecksum, zlib.ErrDictionary} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	_, ok := errors.AsType[flate.CorruptInputError](err)
+	return ok
+}
 
 // Close ends the exchange at once; it may be called from another goroutine and
 // more than once.

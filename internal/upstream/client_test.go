@@ -220,6 +220,32 @@ func TestUnknownEncoding(t *testing.T) {
 	}
 }
 
+// A body that is not what its Content-Encoding says is not one that was cut.
+func TestCorruptBody(t *testing.T) {
+	const text = "data: part of an answer\n\n"
+	whole := zip(t, text)
+	for name, c := range map[string]struct {
+		encoding, body string
+		corrupt        bool
+	}{
+		"no gzip":           {"gzip", text, true},
+		"no zlib, no bits":  {"deflate", "\xff\xff\xff\xff\xff", true},
+		"damaged":           {"gzip", string(whole[:12]) + "\xff\xff\xff" + string(whole[15:]), true},
+		"another sum":       {"gzip", string(whole[:len(whole)-8]) + "\x00\x00\x00\x00" + string(whole[len(whole)-4:]), true},
+		"cut":               {"gzip", string(whole[:len(whole)-6]), false},
+		"cut in its header": {"gzip", string(whole[:5]), false},
+	} {
+		s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", c.encoding)
+			_, _ = io.WriteString(w, c.body)
+		})
+		_, err := io.ReadAll(mustDo(t, newClient(t, upstream.Options{}), &upstream.Target{BaseURL: s.URL}).Body)
+		if err == nil || errors.Is(err, upstream.ErrCorrupt) != c.corrupt {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestCutBody(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "data: part")

@@ -12,6 +12,7 @@ import (
 	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/frame"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+	"github.com/llmd-dev/llmd/internal/upstream"
 )
 
 // maxErrorBody is how much of an error answer is read.
@@ -257,7 +258,7 @@ func (a *answer) broken(err error) error {
 	u := &adapters.UpstreamError{Reason: adapters.ReasonStreamTruncated, RequestID: a.requestID, Err: err}
 	var large *frame.TooLargeError
 	var corrupt *frame.CorruptError
-	if errors.As(err, &large) || errors.As(err, &corrupt) {
+	if errors.As(err, &large) || errors.As(err, &corrupt) || errors.Is(err, upstream.ErrCorrupt) {
 		u.Reason = adapters.ReasonProtocolError
 	}
 	return u

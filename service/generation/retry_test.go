@@ -1,6 +1,9 @@
 package generation
 
 import (
+	"compress/gzip"
+	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"testing"
@@ -10,7 +13,9 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/frame"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+	"github.com/llmd-dev/llmd/internal/upstream"
 )
 
 // The forms of ../shared/reference/host-behaviour.md 5.4; where that reads numbers
@@ -226,4 +231,16 @@ func TestUnsent(t *testing.T) {
 			t.Errorf("%v with reasons %q, want %v", seen.unsent, seen.ended, want)
 		}
 	})
+}
+
+// What was damaged on its way is not what was cut.
+func TestBroken(t *testing.T) {
+	for want, end := range map[string]error{
+		adapters.ReasonStreamTruncated: io.ErrUnexpectedEOF,
+		adapters.ReasonProtocolError:   fmt.Errorf("%w: %w", upstream.ErrCorrupt, gzip.ErrChecksum),
+	} {
+		if u := asUpstream((&answer{}).broken(&frame.TruncatedError{Err: end})); u.Reason != want {
+			t.Errorf("%v: %s, want %s", end, u.Reason, want)
+		}
+	}
 }
