@@ -66,6 +66,8 @@ func whyUnreachable(err error) string {
 		return "the connection was reset"
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
 		return "there is no route to it"
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		return "llmd has as many files open as it may"
 	case errors.As(err, &unknown):
 		return "its certificate is signed by an unknown authority"
 	case errors.As(err, &hostname):
