@@ -54,6 +54,17 @@ func (c *Call) Maker() string {
 	return ""
 }
 
+// StrictRules is what the maker takes of a schema that the model is held to.
+func (c *Call) StrictRules() schema.Rules {
+	switch c.Maker() {
+	case "openai":
+		return schema.OpenAI()
+	case "anthropic":
+		return schema.Claude()
+	}
+	return schema.Compatible()
+}
+
 // OpenAITier is OpenAI's word for the service tier that the caller asked for; empty =
 // none is sent. supported: the host has tiers. STANDARD is what one without has anyway.
 // https://platform.openai.com/docs/api-reference/chat/create#chat-create-service_tier

@@ -137,7 +137,7 @@ func (e *encoder) responseFormat() error {
 	w.Member("name", "output")
 	switch {
 	case !e.compat.SupportsStrictMode:
-	case schema.Holds(text, e.strictRules()):
+	case schema.Holds(text, e.call.StrictRules()):
 		w.Key("strict")
 		w.Bool(true)
 	default:

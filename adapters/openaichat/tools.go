@@ -48,17 +48,9 @@ func (e *encoder) tools() error {
 	return nil
 }
 
-// strictRules is what the maker takes of a schema that the model is held to.
-func (e *encoder) strictRules() schema.Rules {
-	if e.call.Maker() == "anthropic" {
-		return schema.Claude()
-	}
-	return schema.OpenAI()
-}
-
 // toolRules is what is taken of the schemas of tools.
 func (e *encoder) toolRules() adapters.ToolRules {
-	rules := adapters.ToolRules{Typed: true, Listed: true, Strict: e.strictRules(), Note: e.adjust}
+	rules := adapters.ToolRules{Typed: true, Listed: true, Strict: e.call.StrictRules(), Note: e.adjust}
 	switch e.call.Maker() {
 	case "openai":
 		rules.Root, rules.Draft, rules.Regular = schema.OpenAIRoot(), schema.OpenAIDraft(), true

@@ -103,7 +103,7 @@ func (e *encoder) text() error {
 		w.Member("type", "json_schema")
 		w.Member("name", "output")
 		if e.compat.SupportsStrictMode {
-			strict := schema.Holds(text, schema.OpenAI())
+			strict := schema.Holds(text, e.call.StrictRules())
 			w.Key("strict")
 			w.Bool(strict)
 			if !strict {

@@ -39,7 +39,7 @@ func (e *encoder) tools() error {
 // a tool that is not to be strict says so.
 func (e *encoder) tool(t *llmdv1.Tool) error {
 	rules := adapters.ToolRules{
-		Draft: schema.OpenAIDraft(), Typed: true, Listed: true, Root: schema.OpenAIRoot(), Strict: schema.OpenAI(),
+		Draft: schema.OpenAIDraft(), Typed: true, Listed: true, Root: schema.OpenAIRoot(), Strict: e.call.StrictRules(),
 		Regular: e.call.Maker() == "openai",
 		Note:    func(s string) { e.effect.Adjustments = append(e.effect.Adjustments, s) },
 	}

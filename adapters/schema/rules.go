@@ -22,24 +22,33 @@ type Rules struct {
 	Scalars bool
 }
 
-// OpenAI are the rules of OpenAI and of those that follow it. What its list does not name is
-// refused with the request: "'minLength' is not permitted", "'uniqueItems' is not permitted",
-// and so is a default.
+// OpenAI are the rules of OpenAI. What its list does not name is refused with the request:
+// "'uniqueItems' is not permitted", and so is a default. The lengths of texts are taken and
+// kept to, although the list names them only as what fine-tuned models do not have.
 //
 //   - https://platform.openai.com/docs/guides/structured-outputs#supported-schemas
 //   - https://github.com/openai/openai-node/pull/1988
 //   - https://github.com/mastra-ai/mastra/issues/23321
+//   - https://github.com/pydantic/pydantic-ai/pull/7400
 func OpenAI() Rules {
 	return Rules{
 		References: true,
 		Unions:     true,
 		Items:      true,
 		Refused: []string{
-			"dependentRequired", "default", "minLength", "maxLength", "uniqueItems", "unevaluatedItems", "minContains", "maxContains",
+			"dependentRequired", "default", "uniqueItems", "unevaluatedItems", "minContains", "maxContains",
 			"minProperties", "maxProperties",
 		},
 		Formats: []string{"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"},
 	}
+}
+
+// Compatible are the rules of those that follow OpenAI, as far as they are known: some have
+// no lengths of texts, https://api-docs.deepseek.com/guides/tool_calls.
+func Compatible() Rules {
+	r := OpenAI()
+	r.Refused = append(r.Refused, "minLength", "maxLength")
+	return r
 }
 
 // Claude are the rules of the models of Anthropic, on Bedrock as well.

@@ -119,15 +119,22 @@ func TestFaults(t *testing.T) {
 	if _, err := Strict(union, OpenAI()); err != nil {
 		t.Errorf("union: %v", err)
 	}
-	// The keywords for texts, numbers and lists that it has are "pattern" and "format", the bounds
-	// and "multipleOf", and "minItems" and "maxItems".
-	for _, k := range []string{"minLength", "maxLength", "uniqueItems", "minProperties", "maxProperties", "minContains", "maxContains", "unevaluatedItems", "default"} {
+	// The keywords for texts, numbers and lists that it has are "pattern", "format" and lengths, the
+	// bounds and "multipleOf", and "minItems" and "maxItems".
+	for _, k := range []string{"uniqueItems", "minProperties", "maxProperties", "minContains", "maxContains", "unevaluatedItems", "default"} {
 		fault(t, k, object(`{"type":"string","`+k+`":1}`), OpenAI(), k, "/properties/a")
 	}
 	for _, k := range []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"} {
 		if _, err := Strict(object(`{"type":"number","`+k+`":1}`), OpenAI()); err != nil {
 			t.Errorf("%s: %v", k, err)
 		}
+	}
+	for _, k := range []string{"minLength", "maxLength"} {
+		text := object(`{"type":"string","` + k + `":1}`)
+		if _, err := Strict(text, OpenAI()); err != nil {
+			t.Errorf("%s: %v", k, err)
+		}
+		fault(t, k, text, Compatible(), k, "/properties/a")
 	}
 	fault(t, "array of anything", object(`{"type":"array"}`), OpenAI(), "items", "/properties/a")
 	fault(t, "reference beside", object(`{"$ref":"#","description":"x"}`), OpenAI(), "$ref", "/properties/a")

@@ -163,7 +163,7 @@ func eachSchema(v *value, path string, f func(v *value, path string)) {
 // others took over: every object is closed and requires all it has.
 func strictSchema(v *value, bad report, path string) {
 	eachSchema(v, path, func(s *value, path string) {
-		for _, word := range []string{"allOf", "not", "patternProperties", "if", "then", "else", "dependentRequired", "minLength", "maxLength", "uniqueItems", "default"} {
+		for _, word := range []string{"allOf", "not", "patternProperties", "if", "then", "else", "dependentRequired", "uniqueItems", "default"} {
 			if s.get(word) != nil {
 				bad(path, "'%s' is not permitted", word)
 			}
