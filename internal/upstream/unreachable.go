@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"regexp"
 	"strings"
 	"syscall"
 )
@@ -36,12 +37,24 @@ func hostOf(t *Target) string {
 // did not come, or that it cannot read. The latter has no type of its own.
 const brokenHead = "net/http: HTTP/1.x transport connection broken: "
 
+// cutHead is what net/http says of a head that ends in the middle of a line: it takes
+// the piece for a line, and does not say that the connection is over.
+var cutHead = regexp.MustCompile(`: malformed (HTTP response "H(T(T(P(/(1(\.\d?)?)?)?)?)?)?"|HTTP status code "\d{0,2}"|` +
+	`MIME header: missing colon: "([-\w]+|\\r)"|MIME header line: ".*\\r")$`)
+
 // malformed: an answer came, but what came is no HTTP. Who speaks something else at that
 // address will do so the next time, too.
 func malformed(err error) bool {
 	var network net.Error
-	cut := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &network)
-	return !cut && strings.HasPrefix(err.Error(), brokenHead)
+	if errors.As(err, &network) || ended(err) {
+		return false
+	}
+	return strings.HasPrefix(err.Error(), brokenHead)
+}
+
+// ended: the connection was closed before the head of an answer was whole.
+func ended(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || cutHead.MatchString(err.Error())
 }
 
 func whyUnreachable(err error) string {
@@ -76,7 +89,7 @@ func whyUnreachable(err error) string {
 		return "its certificate is invalid or has expired"
 	case errors.As(err, &record):
 		return "it does not speak TLS"
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+	case ended(err):
 		return "it closed the connection without an answer"
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
 		return "connecting took too long"
