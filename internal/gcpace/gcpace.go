@@ -121,9 +121,14 @@ func (p *pacer) tidy() {
 	p.before = allocated
 }
 
-// setLimit tells Go of the container's limit.
+// setLimit tells Go of the container's limit. What cannot be read, as when the process
+// has no files left, raises none.
 func (p *pacer) setLimit() {
-	if limit := memoryLimit(p.root); limit != p.limit {
+	limit, whole := memoryLimit(p.root)
+	if !whole {
+		limit = min(limit, p.limit)
+	}
+	if limit != p.limit {
 		p.limit = limit
 		debug.SetMemoryLimit(limit)
 	}

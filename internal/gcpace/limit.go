@@ -2,6 +2,7 @@ package gcpace
 
 import (
 	"bytes"
+	"errors"
 	"io/fs"
 	"math"
 	"path"
@@ -24,15 +25,13 @@ const (
 
 // memoryLimit is how much Go should use where the control group that the process is in,
 // or one around it, limits memory; math.MaxInt64 = none does. root is the file system's.
+// whole: all that is there could be read.
 //
 // See https://docs.kernel.org/admin-guide/cgroup-v2.html#memory-interface-files and
 // https://docs.kernel.org/admin-guide/cgroup-v1/memory.html.
-func memoryLimit(root fs.FS) int64 {
-	groups, err := fs.ReadFile(root, "proc/self/cgroup")
-	if err != nil {
-		return math.MaxInt64
-	}
-	least := int64(math.MaxInt64)
+func memoryLimit(root fs.FS) (limit int64, whole bool) {
+	r := &limits{root: root, least: math.MaxInt64}
+	groups := r.read("proc/self/cgroup")
 	for line := range strings.Lines(string(groups)) {
 		// hierarchy:controllers:path; those of version 2 have no controllers here.
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
@@ -42,41 +41,52 @@ func memoryLimit(root fs.FS) int64 {
 		switch {
 		case parts[0] == "0" && parts[1] == "":
 			// Beyond high the process is not ended but slowed down, which is no better.
-			least = min(least, leastOf(root, "sys/fs/cgroup", parts[2], "memory.max", "memory.high"))
+			r.of("sys/fs/cgroup", parts[2], "memory.max", "memory.high")
 		case slices.Contains(strings.Split(parts[1], ","), "memory"):
-			least = min(least, leastOf(root, "sys/fs/cgroup/memory", parts[2], "memory.limit_in_bytes"))
+			r.of("sys/fs/cgroup/memory", parts[2], "memory.limit_in_bytes")
 		}
 	}
-	if least == math.MaxInt64 {
-		return least
+	if r.least == math.MaxInt64 {
+		return r.least, !r.failed
 	}
-	return least - least/margin
+	return r.least - r.least/margin, !r.failed
 }
 
-// leastOf is the least limit in the files of a group and of those around it. A container
+// limits reads the files of control groups.
+type limits struct {
+	root   fs.FS
+	least  int64 // so far
+	failed bool  // a file that is there could not be read
+}
+
+// of takes the least limit in the files of a group and of those around it. A container
 // may see itself as the root and yet know its path outside: then there is no such folder
 // but the root's.
-func leastOf(root fs.FS, mount, group string, files ...string) int64 {
-	least := int64(math.MaxInt64)
+func (r *limits) of(mount, group string, files ...string) {
 	for group = path.Clean("/" + group); ; group = path.Dir(group) {
 		for _, file := range files {
-			least = min(least, limitIn(root, path.Join(mount, group, file)))
+			r.take(r.read(path.Join(mount, group, file)))
 		}
 		if group == "/" {
-			return least
+			return
 		}
 	}
 }
 
-// limitIn is the number in a file; math.MaxInt64 = it has none that limits anything.
-func limitIn(root fs.FS, file string) int64 {
-	text, err := fs.ReadFile(root, file)
-	if err != nil {
-		return math.MaxInt64
-	}
+// take takes a number that limits anything.
+func (r *limits) take(text []byte) {
 	n, err := strconv.ParseInt(string(bytes.TrimSpace(text)), 10, 64)
-	if err != nil || n <= 0 || n >= unlimited { // version 2 says max
-		return math.MaxInt64
+	if err == nil && n > 0 && n < unlimited { // version 2 says max
+		r.least = min(r.least, n)
 	}
-	return n
+}
+
+// read is empty where there is no file, or none for this process.
+func (r *limits) read(file string) []byte {
+	text, err := fs.ReadFile(r.root, file)
+	if err != nil {
+		r.failed = r.failed || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, fs.ErrInvalid)
+		return nil
+	}
+	return text
 }

@@ -1,8 +1,10 @@
 package gcpace
 
 import (
+	"io/fs"
 	"math"
 	"runtime/debug"
+	"syscall"
 	"testing"
 	"testing/fstest"
 )
@@ -55,8 +57,8 @@ func TestMemoryLimit(t *testing.T) {
 		for file, text := range c.files {
 			root[file] = &fstest.MapFile{Data: []byte(text)}
 		}
-		if got := memoryLimit(root); got != c.want {
-			t.Errorf("%s: %d, want %d", name, got, c.want)
+		if got, whole := memoryLimit(root); got != c.want || !whole {
+			t.Errorf("%s: %d, %v, want %d", name, got, whole, c.want)
 		}
 	}
 }
@@ -93,6 +95,40 @@ func TestStartLimits(t *testing.T) {
 		p.setLimit()
 		if got := debug.SetMemoryLimit(-1); got != c.want {
 			t.Errorf("the limit is %d after it has become %s, want %d", got, c.limit, c.want)
+		}
+	}
+}
+
+// filesLeft is a file system of a process that may open so many files more.
+type filesLeft struct {
+	fs.FS
+	n int
+}
+
+func (f *filesLeft) Open(name string) (fs.File, error) {
+	f.n--
+	if f.n < 0 {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.EMFILE}
+	}
+	return f.FS.Open(name)
+}
+
+// A limit that cannot be read any more stays: a process with as many connections as it
+// may have needs it most.
+func TestLimitStaysUnread(t *testing.T) {
+	root := fstest.MapFS{
+		"proc/self/cgroup":           {Data: []byte("0::/a")},
+		"sys/fs/cgroup/a/memory.max": {Data: []byte("20737418240")},
+		"sys/fs/cgroup/memory.max":   {Data: []byte("10737418240")},
+	}
+	defer debug.SetMemoryLimit(none)
+	p := &pacer{limit: none, root: root}
+	p.setLimit()
+	for n := range 5 {
+		p.root = &filesLeft{root, n}
+		p.setLimit()
+		if got := debug.SetMemoryLimit(-1); got != 9<<30 {
+			t.Errorf("the limit is %d when %d files could be opened", got, n)
 		}
 	}
 }
