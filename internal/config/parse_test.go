@@ -330,7 +330,8 @@ func TestRanges(t *testing.T) {
 	for text, ok := range map[string]bool{
 		"server: {drain_timeout: 0s}": true, "server: {drain_timeout: 1h}": true, "server: {drain_timeout: 3601s}": false,
 		"server: {max_receive_bytes: 64 KiB}": true, "server: {max_receive_bytes: 2147483647}": true, "server: {max_receive_bytes: 65535}": false, "server: {max_receive_bytes: 2 GiB}": false,
-		"server: {responses: {redis: {database: 65536}}}": true, "server: {responses: {redis: {database: 65537}}}": false,
+		"server: {limits: {request_bytes: -17179869183 GiB}}": false,
+		"server: {responses: {redis: {database: 65536}}}":     true, "server: {responses: {redis: {database: 65537}}}": false,
 	} {
 		if _, err := config.Parse("f", []byte(text), func(string) (string, bool) { return "", false }); (err == nil) != ok {
 			t.Errorf("%s: %v", text, err)

@@ -159,7 +159,7 @@ func (v value) size(target *int, least, most int64) {
 		}
 	}
 	n, err := strconv.ParseInt(number, 10, 64)
-	if v.node.Kind != yaml.ScalarNode || err != nil || n > most/unit || n*unit < least {
+	if v.node.Kind != yaml.ScalarNode || err != nil || n < 0 || n > most/unit || n*unit < least {
 		v.outside(Range{spellSize(least), spellSize(most), most == math.MaxInt64}, "a number of bytes", ", such as 1048576 or 64 MiB")
 		return
 	}
