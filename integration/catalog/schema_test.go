@@ -69,8 +69,11 @@ func schemaOfKind(t *testing.T, k *keyNode) map[string]any {
 		t.Fatalf("%s is of the kind %q: say here what its schema is", k.Path, k.Type)
 	}
 	s := map[string]any{"type": types[kind]}
-	if kind == "whole number" && k.Range.Least != "" {
+	switch {
+	case kind == "whole number" && k.Range.Least != "":
 		s["minimum"], s["maximum"] = json.Number(k.Range.Least), json.Number(k.Range.Most)
+	case kind == "duration" && k.Range.Least == "0s": // 0 needs no unit
+		s["type"], s["minimum"], s["maximum"] = []string{"string", "integer"}, 0, 0
 	}
 	return s
 }
@@ -174,6 +177,8 @@ func TestSchemaAgrees(t *testing.T) {
 		{"a model without an id", "providers: [{id: openai, models: [{reasoning: true}]}]\n", false},
 		{"a provider without an id", "providers: [{api: faux}]\n", false},
 		{"a key without a name", "server: {responses: {encryption_keys: [{key: " + strings.Repeat("0f", 32) + "}]}}\n", false},
+		{"no time without a unit", "server: {drain_timeout: 0, responses: {max_detached: 0}}\n", true},
+		{"a time without a unit", "server: {drain_timeout: 5}\n", false},
 		{"too small a number", "server: {limits: {concurrent_calls: 0}}\n", false},
 		{"too large a number", "server: {responses: {redis: {database: 65537}}}\n", false},
 	} {
