@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
 
 	"github.com/llmd-dev/llmd/internal/config"
 )
@@ -57,9 +58,12 @@ func (c *healthCmd) Run(s *session) error {
 	return nil
 }
 
-// alone says what may be wrong where the address was only supposed: a server that was
-// given its file by "llmd serve --config" may be elsewhere.
+// alone says what may be wrong where nobody answered at an address that was only supposed:
+// a server that was given its file by "llmd serve --config" may be elsewhere.
 func (c *healthCmd) alone(s *session, err error) error {
+	if _, answered := status.FromError(err); answered {
+		return err
+	}
 	for _, name := range []string{"LLMD_CONFIG", "LLMD_LISTEN"} {
 		if value, _ := s.env(name); value != "" {
 			return err
@@ -68,7 +72,7 @@ func (c *healthCmd) alone(s *session, err error) error {
 	if c.Addr != "" || c.Config != "" {
 		return err
 	}
-	return fmt.Errorf("%s; no configuration was named: if the server has one, give it with --config or $LLMD_CONFIG", describe(err))
+	return fmt.Errorf("%w; no configuration was named: if the server has one, give it with --config or $LLMD_CONFIG", err)
 }
 
 // where is the address to ask, and how. Without --addr it is the first one that the

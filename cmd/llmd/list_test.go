@@ -8,8 +8,10 @@ import (
 	"testing"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/llmd-dev/llmd/adapters/faux/fauxserver"
@@ -205,6 +207,10 @@ func TestHealthWithoutConfiguration(t *testing.T) {
 		case code != exitError || strings.Contains(c.err.String(), hint) != want:
 			t.Errorf("%v: exit code %d\n%s", args, code, c.err.String())
 		}
+	}
+	unknown := status.Error(codes.NotFound, "unknown service")
+	if err := new(healthCmd).alone(&newCommand(t.Context(), "").session, unknown); err.Error() != unknown.Error() {
+		t.Errorf("of an answer: %v", err)
 	}
 }
 
