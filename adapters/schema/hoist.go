@@ -9,8 +9,9 @@ import (
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
 )
 
-// What is copied at most: schemas of people refer to a few places, and a copy for each of
-// many would be larger than any provider takes.
+// What is looked for and copied at most: schemas of people refer to a few places, and a copy
+// for each of many would be larger than any provider takes. To look for one costs as much as
+// the schema is long.
 const (
 	maxHoisted      = 64
 	maxHoistedBytes = 1 << 18
@@ -21,7 +22,7 @@ const (
 // schema there becomes a definition, too. A schema whose references all do keeps every byte,
 // and so does one with too many that do not.
 func hoisted(text string) string {
-	if !strings.Contains(text, `"#/`) {
+	if !strings.Contains(text, `"#/`) || len(text) > maxHoistedBytes {
 		return text // as most do
 	}
 	h := &hoist{names: map[string]string{}, used: map[string]bool{}}
@@ -58,7 +59,7 @@ func hoisted(text string) string {
 // hoist finds the places that are referred to.
 type hoist struct {
 	places []string          // in the order in which they were met
-	names  map[string]string // of their definitions
+	names  map[string]string // of their definitions; empty = there is no such place
 	used   map[string]bool   // names of definitions
 	size   int
 	full   bool
@@ -96,12 +97,17 @@ func (h *hoist) reference(root, ref []byte) []byte {
 	}
 	name, known := h.names[place]
 	if !known {
-		if h.full = h.full || len(h.places) == maxHoisted; h.full || at(root, place) == nil {
+		if h.full = h.full || len(h.names) == maxHoisted; h.full {
 			return ref
 		}
-		name = h.name(place)
+		if at(root, place) != nil {
+			name = h.name(place)
+			h.places = append(h.places, place)
+		}
 		h.names[place] = name
-		h.places = append(h.places, place)
+	}
+	if name == "" {
+		return ref
 	}
 	return jsonwire.AppendString(nil, "#/$defs/"+name)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestHoisted: the first is what zod-to-json-schema writes for a schema that is used twice
@@ -52,5 +53,22 @@ func TestHoistedMany(t *testing.T) {
 		if got := hoisted(c.in); (got != c.in) != c.changes {
 			t.Errorf("%s: %d bytes became %d", name, len(c.in), len(got))
 		}
+	}
+}
+
+// TestHoistedMissing: places that are none are not looked for without end.
+func TestHoistedMissing(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(`{"properties":{"a":{"type":"null"},"b":{"$ref":"#/properties/a"}`)
+	for i := range 5000 {
+		fmt.Fprintf(&b, `,"p%d":{"$ref":"#/properties/none%d"}`, i, i)
+	}
+	b.WriteString("}}")
+	began := time.Now()
+	if in := b.String(); hoisted(in) != in {
+		t.Error("some were copied")
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it took %v", took)
 	}
 }
