@@ -190,9 +190,8 @@ func (f *fitter) values(members []jsonwire.Member) []jsonwire.Member {
 	if slices.Contains(kinds, "number") {
 		kinds = slices.DeleteFunc(kinds, func(t string) bool { return t == "integer" })
 	}
-	scalar := slices.DeleteFunc(slices.Clone(kinds), func(t string) bool { return t == "null" })
 	switch {
-	case err != nil, len(scalar) > 1, len(kinds) == 0, slices.Contains(kinds, "object"), slices.Contains(kinds, "array"):
+	case err != nil, len(kinds) == 0, slices.Contains(kinds, "object"), slices.Contains(kinds, "array"):
 		f.note(m.Key)
 		f.looser++
 		return without(members, m.Key)
@@ -244,10 +243,12 @@ func (f *fitter) oneType(members []jsonwire.Member) []jsonwire.Member {
 	return f.split(members, types)
 }
 
-// split gives each type an alternative with what is said about it.
+// split gives each type an alternative with what is said about it, and with its own of the
+// values of an "enum".
 func (f *fitter) split(members []jsonwire.Member, types []string) []jsonwire.Member {
 	f.note("type")
 	var alternatives, rest []jsonwire.Member
+	enum, _ := jsonwire.Elements(valueOf(members, "enum")) // none, or a list of scalars by now
 	for _, t := range types {
 		one := []jsonwire.Member{{Key: "type", Value: jsonwire.AppendString(nil, t)}}
 		for _, m := range members {
@@ -255,12 +256,21 @@ func (f *fitter) split(members []jsonwire.Member, types []string) []jsonwire.Mem
 				one = append(one, m)
 			}
 		}
+		if enum != nil {
+			own := slices.DeleteFunc(slices.Clone(enum), func(v jsonwire.Member) bool { return !fits(v.Value, []string{t}) })
+			if len(own) == 0 {
+				continue // none is of this type
+			}
+			if t != "null" {
+				one = append(one, jsonwire.Member{Key: "enum", Value: listed(own)})
+			}
+		}
 		alternatives = append(alternatives, jsonwire.Member{Value: written(one)})
 	}
 	for _, m := range members {
 		if isWord(m.Key) {
 			rest = append(rest, m)
-		} else if kindOf(m.Key) == "" && m.Key != "type" {
+		} else if kindOf(m.Key) == "" && m.Key != "type" && m.Key != "enum" {
 			f.looser++
 		}
 	}
