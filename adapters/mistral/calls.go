@@ -16,6 +16,8 @@ type toolCall struct {
 	told     bool             // there are some
 	empty    bool             // "{}" came and was not told: it may be a placeholder
 	quoted   strings.Builder  // arguments that came as a string in a string
+	counted  int              // bytes of these, as [calls.kept] counts them
+	open     bool             // it is one of [calls.open]
 }
 
 // calls matches pieces to calls. Mistral sends a call in one piece; what stands
@@ -24,7 +26,9 @@ type calls struct {
 	list    []*toolCall
 	byIndex map[jsonwire.Number]*toolCall
 	byID    map[string]*toolCall
-	kept    int // bytes of ids
+	// open are those that something came for since they were last settled.
+	open []*toolCall
+	kept int // bytes of ids, and of what is not told yet
 }
 
 // delta reads one entry of tool_calls. newBlock gives the number of a new block.
@@ -52,7 +56,18 @@ func (cs *calls) delta(d *callDelta, newBlock func() int, sink *adapters.Sink) {
 	if filled {
 		sink.ToolCall(c.block, c.id, c.name, "")
 	}
+	if !c.open {
+		c.open = true
+		cs.open = append(cs.open, c)
+	}
 	c.add(string(d.Function.Arguments), sink)
+	cs.count(c)
+}
+
+// count counts what is kept of a call and not told yet.
+func (cs *calls) count(c *toolCall) {
+	cs.kept += c.quoted.Len() - c.counted
+	c.counted = c.quoted.Len()
 }
 
 // add takes a fragment of the arguments. Without any, they are an empty object.
@@ -80,24 +95,28 @@ func (c *toolCall) tell(fragment string, sink *adapters.Sink) {
 	sink.Arguments(c.block, fragment)
 }
 
-// settle decides what was held back, as the answer is whole.
+// settle decides what was held back, as the answer is whole. Only calls that something came
+// for are looked at: an answer may have a marker with each call.
 func (cs *calls) settle(sink *adapters.Sink) {
 	cs.unquote(adapters.InnerObject, sink)
-	for _, c := range cs.list {
+	for _, c := range cs.open {
 		if c.empty {
 			c.empty = false
 			c.tell("{}", sink)
 		}
+		c.open = false
 	}
+	cs.open = cs.open[:0]
 }
 
 // unquote decides what arguments in quotes are, once they are whole or cut: inner reads
 // them.
 func (cs *calls) unquote(inner func(string) string, sink *adapters.Sink) {
-	for _, c := range cs.list {
+	for _, c := range cs.open {
 		if c.quoted.Len() > 0 {
 			c.tell(inner(c.quoted.String()), sink)
 			c.quoted.Reset()
+			cs.count(c)
 		}
 	}
 }

@@ -20,6 +20,10 @@ func TestHeld(t *testing.T) {
 		"members of thinking": {
 			Piece: piece(`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"x"}],"m%[2]d":"%[1]s"}]}`), End: stop,
 		},
+		"in quotes": {
+			Begin: []frame.Frame{piece(`{"tool_calls":[{"index":0,"function":{"name":"f","arguments":"\"{"}}]}`)},
+			Piece: piece(`{"tool_calls":[{"index":0,"function":{"arguments":"%[1]s"}}]}`), End: stop,
+		},
 		"ids": {Piece: piece(`{"tool_calls":[{"index":0,"id":"%[1]s%[2]d","function":{"name":"f","arguments":"1"}}]}`)},
 	})
 }

@@ -23,6 +23,8 @@ type toolCall struct {
 	anew      bool             // each fragment is the whole text so far
 	quoted    strings.Builder  // arguments that came as a string in a string
 
+	unsettled bool // it is one of [calls.open]
+
 	custom bool // the tool is a custom one
 	input  adapters.CustomInput
 
@@ -42,7 +44,9 @@ type calls struct {
 	byID    map[string]*toolCall
 	// waiting is a call that is not opened yet: its id or name may still come.
 	waiting *toolCall
-	kept    int // bytes of what is not told yet, or remembered
+	// open are those that something came for since they were last settled.
+	open []*toolCall
+	kept int // bytes of what is not told yet, or remembered
 }
 
 // legacyIndex stands for the one function_call of the time before tools.
@@ -149,6 +153,10 @@ func (cs *calls) delta(d *callDelta, newBlock func() int, sink *adapters.Sink) {
 	} else {
 		cs.register(c, d, false)
 	}
+	if !c.unsettled {
+		c.unsettled = true
+		cs.open = append(cs.open, c)
+	}
 	filled := false
 	if c.id == "" && d.ID != "" {
 		c.id, filled = string(d.ID), true
@@ -221,33 +229,31 @@ func (c *toolCall) sign(sink *adapters.Sink) {
 	}
 }
 
-// settle decides what is open in all calls, at the end of the answer.
-func (cs *calls) settle(sink *adapters.Sink) {
+// settle decides what is open in calls, at the end of the answer: inner reads arguments in
+// quotes, which are whole or cut.
+func (cs *calls) settle(inner func(string) string, sink *adapters.Sink) {
 	cs.openWaiting(sink)
-	for _, c := range cs.list {
+	for _, c := range cs.open {
+		if c.quoted.Len() > 0 {
+			c.tell(inner(c.quoted.String()), sink)
+			c.quoted.Reset()
+		}
 		c.settle(sink)
 		cs.count(c)
 	}
 }
 
-// unquote decides what arguments in quotes are, once they are whole or cut: inner reads
-// them.
-func (cs *calls) unquote(inner func(string) string, sink *adapters.Sink) {
-	for _, c := range cs.list {
-		if c.quoted.Len() > 0 {
-			c.tell(inner(c.quoted.String()), sink)
-			c.quoted.Reset()
-		}
-	}
-}
-
-// endInputs ends what goes to custom tools, once it is whole.
-func (cs *calls) endInputs(sink *adapters.Sink) {
-	for _, c := range cs.list {
+// end settles calls that are whole. Only those that something came for are looked at: an
+// answer may have a marker with each call.
+func (cs *calls) end(sink *adapters.Sink) {
+	cs.settle(adapters.InnerObject, sink)
+	for _, c := range cs.open {
 		if c.custom {
 			c.tell(c.input.End(), sink)
 		}
+		c.unsettled = false
 	}
+	cs.open = cs.open[:0]
 }
 
 // add takes a fragment of the arguments.

@@ -114,10 +114,12 @@ func (d *decoder) decode(f frame.Frame, sink *adapters.Sink) error {
 // Finish implements adapters.Decoder.
 func (d *decoder) Finish(sink *adapters.Sink) error {
 	if d.stopped {
+		if d.details.kept > 0 { // they came with a further marker
+			d.signDetails(sink)
+		}
 		return nil
 	}
-	d.calls.unquote(adapters.InnerBeginning, sink)
-	d.calls.settle(sink)
+	d.calls.settle(adapters.InnerBeginning, sink)
 	return adapters.ErrTruncated
 }
 
@@ -388,19 +390,23 @@ func (d *decoder) stop(c *choice, sink *adapters.Sink) {
 // wrapUp gives what is whole only when the answer is: arguments that were held
 // back, the thinking's signature, what the answer cites.
 func (d *decoder) wrapUp(sink *adapters.Sink) {
+	first := !d.stopped
 	d.stopped = true
-	d.calls.openWaiting(sink)
-	d.calls.unquote(adapters.InnerObject, sink)
-	d.calls.settle(sink)
-	d.calls.endInputs(sink)
+	d.calls.end(sink)
 	switch {
 	case len(d.details.items) > 0:
-		sink.Signature(d.thinking, formatDetails, d.details.json())
-		d.details.kept = 0
+		if first { // they are told as a whole: not with each marker
+			d.signDetails(sink)
+		}
 	case d.field != "":
 		sink.Signature(d.thinking, formatField, []byte(d.field))
 	}
 	d.sources(sink)
+}
+
+func (d *decoder) signDetails(sink *adapters.Sink) {
+	sink.Signature(d.thinking, formatDetails, d.details.json())
+	d.details.kept = 0
 }
 
 // succeed ends the answer. A refusal that ends like any answer is an answer, and

@@ -204,6 +204,34 @@ func TestCutFrames(t *testing.T) {
 	}
 }
 
+// TestDetailsWithMarkers: details are told as a whole, once where the answer ends and once
+// more where further ones came with further markers, and not with each.
+func TestDetailsWithMarkers(t *testing.T) {
+	const markers = 1000
+	d := New().NewDecoder(&adapters.Call{Model: model()})
+	var told []string
+	look := func(s *adapters.Sink, err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range s.Parts {
+			if p.Kind == adapters.PartSignature {
+				told = append(told, string(p.Data))
+			}
+		}
+	}
+	for i := range markers {
+		var s adapters.Sink
+		const piece = `{"choices":[{"index":0,"delta":{"content":"x","reasoning_details":[{"type":"reasoning.encrypted","data":"d","index":%d}]},"finish_reason":"stop"}]}`
+		look(&s, d.Decode(frame.Frame{Data: fmt.Appendf(nil, piece, i)}, &s))
+	}
+	var s adapters.Sink
+	look(&s, d.Finish(&s))
+	if len(told) != 2 || strings.Count(told[0], `"index"`) != 1 || strings.Count(told[1], `"index"`) != markers {
+		t.Errorf("told %d times: %.300q", len(told), told)
+	}
+}
+
 func TestCompletion(t *testing.T) {
 	const u = `"usage":{"prompt_tokens":1,"completion_tokens":1}`
 	for name, c := range map[string]struct {
