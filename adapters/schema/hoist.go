@@ -25,7 +25,7 @@ func hoisted(text string) string {
 	if !strings.Contains(text, `"#/`) || len(text) > maxHoistedBytes {
 		return text // as most do
 	}
-	h := &hoist{names: map[string]string{}, used: map[string]bool{}}
+	h := &hoist{names: map[string]string{}, used: map[string]bool{}, twice: map[string]bool{}}
 	root := []byte(text)
 	members, err := jsonwire.Members(root)
 	if err != nil {
@@ -33,6 +33,13 @@ func hoisted(text string) string {
 	}
 	defs, _ := jsonwire.Members(valueOf(members, "$defs")) // none if it is no object
 	for _, d := range defs {
+		h.used[d.Key] = true
+	}
+	older, _ := jsonwire.Members(valueOf(members, "definitions")) // likewise
+	for _, d := range older {
+		if h.used[d.Key] {
+			h.twice["#/definitions/"+escape(d.Key)] = true
+		}
 		h.used[d.Key] = true
 	}
 	renamed := h.schema(root, root)
@@ -61,6 +68,7 @@ type hoist struct {
 	places []string          // in the order in which they were met
 	names  map[string]string // of their definitions; empty = there is no such place
 	used   map[string]bool   // names of definitions
+	twice  map[string]bool   // places of those that "$defs" has another one of that name for
 	size   int
 	full   bool
 }
@@ -92,7 +100,7 @@ func (h *hoist) schema(root, text []byte) []byte {
 // reference names a definition where it names a place that is none.
 func (h *hoist) reference(root, ref []byte) []byte {
 	var place string
-	if json.Unmarshal(ref, &place) != nil || !strings.HasPrefix(place, "#/") || isDefinition(place) {
+	if json.Unmarshal(ref, &place) != nil || !strings.HasPrefix(place, "#/") || isDefinition(place) && !h.twice[place] {
 		return ref
 	}
 	name, known := h.names[place]

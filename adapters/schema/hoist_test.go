@@ -17,6 +17,11 @@ func TestHoisted(t *testing.T) {
 		`{"properties":{"a":{"properties":{"b":{"$ref":"#/properties/a"}}}},"$defs":{"properties_a":{}}}`: `{"properties":{"a":{"properties":{"b":{"$ref":"#/$defs/properties_a_2"}}}},"$defs":{"properties_a":{},"properties_a_2":{"properties":{"b":{"$ref":"#/$defs/properties_a_2"}}}}}`,
 		`{"anyOf":[{"$ref":"#/$defs/a/properties/x~1y"},{"$ref":"#/%24defs/a/properties/x~1y"},{"$ref":"#/anyOf/0"}],"$defs":{"a":{"properties":{"x/y":{"type":"null"}}}}}`: `{"anyOf":[{"$ref":"#/$defs/defs_a_properties_x_1y"},{"$ref":"#/$defs/24defs_a_properties_x_1y"},{"$ref":"#/$defs/anyOf_0"}],` +
 			`"$defs":{"a":{"properties":{"x/y":{"type":"null"}}},"defs_a_properties_x_1y":{"type":"null"},"24defs_a_properties_x_1y":{"type":"null"},"anyOf_0":{"$ref":"#/$defs/defs_a_properties_x_1y"}}}`,
+		// Names of definitions, which drafts keep in two places.
+		`{"anyOf":[{"$ref":"#/not"},{"$ref":"#/definitions/not"}],"not":{"type":"null"},"definitions":{"not":{"type":"string"}}}`: `{"anyOf":[{"$ref":"#/$defs/not_2"},{"$ref":"#/definitions/not"}],"not":{"type":"null"},"definitions":{"not":{"type":"string"}},` +
+			`"$defs":{"not_2":{"type":"null"}}}`,
+		`{"anyOf":[{"$ref":"#/$defs/a"},{"$ref":"#/definitions/a"}],"$defs":{"a":{"type":"null"}},"definitions":{"a":{"type":"string"}}}`: `{"anyOf":[{"$ref":"#/$defs/a"},{"$ref":"#/$defs/definitions_a"}],` +
+			`"$defs":{"a":{"type":"null"},"definitions_a":{"type":"string"}},"definitions":{"a":{"type":"string"}}}`,
 		// Definitions, the root, places that are none, and data.
 		`{"items":{"$ref":"#/$defs/a"},"not":{"$ref":"#"},"if":{"$ref":"#/definitions/a"}}`: "",
 		`{"items":{"$ref":"#/properties/a"},"not":{"$ref":"#/items/0"},"if":{"$ref":5}}`:    "",
