@@ -134,6 +134,9 @@ func (c *toolCall) repeatedBy(arguments string) bool {
 
 // delta reads one entry of tool_calls. newBlock gives the number of a new block.
 func (cs *calls) delta(d *callDelta, newBlock func() int, sink *adapters.Sink) {
+	if d.Custom != nil && *d.Custom == (customDelta{}) && d.Type != "custom" {
+		d.Custom = nil // an empty field beside those of another kind of call
+	}
 	if !d.says() {
 		return
 	}
