@@ -217,8 +217,12 @@ func (f *fitter) requires(members []jsonwire.Member) []jsonwire.Member {
 		return members
 	}
 	properties, _ := jsonwire.Members(valueOf(members, "properties"))
+	known := make(map[string]bool, len(properties))
+	for _, p := range properties {
+		known[p.Key] = true
+	}
 	list, err := names(m.Value)
-	kept := slices.DeleteFunc(slices.Clone(list), func(name string) bool { return get(properties, name) == nil })
+	kept := slices.DeleteFunc(slices.Clone(list), func(name string) bool { return !known[name] })
 	if err == nil && len(kept) == len(list) {
 		return members
 	}
