@@ -19,7 +19,7 @@ exec 3>&1 1>&2 # what the steps say is not the answer
 
 if [ ! -e /usr/include/google/protobuf/compiler/csharp/csharp_names.h ] || [ ! -e /usr/include/absl/status/status.h ]; then
   apt-get update -qq
-  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends g++ libprotoc-dev libabsl-dev
+  DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -y -qq --no-install-recommends g++ libprotoc-dev libabsl-dev
 fi
 python3 -m pip download --quiet --disable-pip-version-check --no-deps --no-binary grpcio-tools \
   --dest "$work" "grpcio-tools==$version"
