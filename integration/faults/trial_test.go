@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -81,7 +82,10 @@ func (x *trial) play(e *Exchange, head func(*Exchange, *Wire)) {
 
 // provider runs a fault of the provider.
 func (x *trial) provider(f *providerFault) bool {
+	var playing atomic.Int64
 	x.script = x.player.Add(func(e *Exchange) bool {
+		playing.Add(1)
+		defer playing.Add(-1)
 		x.play(e, f.head)
 		return e.Wait() && f.do(e, x.wire, x.phase, x.frames[len(x.sent):])
 	})
@@ -97,6 +101,9 @@ func (x *trial) provider(f *providerFault) bool {
 	x.check(o, f.want(x.phase))
 	if f.name == "stall, then on" {
 		x.stalls(o)
+	}
+	if f.connection { // llmd may have all it needs before the connection is struck for the last time
+		within(patience, func() bool { return playing.Load() == 0 })
 	}
 	return x.passed()
 }
