@@ -10,8 +10,8 @@ import (
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
-// Billed is what hosts of OpenAI's two APIs say in a usage that they billed. Cost is a
-// number (OpenRouter) or an object (Perplexity).
+// Billed is what hosts of OpenAI's two APIs and of Anthropic's say in a usage that they
+// billed. Cost is a number (OpenRouter) or an object (Perplexity).
 type Billed struct {
 	Cost        json.RawMessage `json:"cost"`
 	IsBYOK      *bool           `json:"is_byok"`

@@ -134,6 +134,14 @@ func TestDecodeUsage(t *testing.T) {
 			`{"output_tokens":1,"cost":0.001,"is_byok":true,"cost_details":{"upstream_inference_cost":null,"upstream_inference_prompt_cost":0.002,"upstream_inference_completions_cost":0.003}}`,
 			&llmdv1.Usage{InputTokens: 1, OutputTokens: 1, TotalTokens: 2, Cost: &llmdv1.Cost{TotalPicoUsd: 6_000_000_000, FromProvider: true}},
 		},
+		"a fee beside a key of one's own, and nothing of the rest": {
+			`{"input_tokens":1,"output_tokens":1}`, `{"output_tokens":1,"cost":0.001,"is_byok":true}`,
+			&llmdv1.Usage{InputTokens: 1, OutputTokens: 1, TotalTokens: 2},
+		},
+		"billed in ticks of 1e-10 USD": {
+			`{"input_tokens":1,"output_tokens":1}`, `{"output_tokens":1,"cost_in_usd_ticks":15}`,
+			&llmdv1.Usage{InputTokens: 1, OutputTokens: 1, TotalTokens: 2, Cost: &llmdv1.Cost{TotalPicoUsd: 1500, FromProvider: true}},
+		},
 		"a cost without saying whose key": {
 			`{"input_tokens":1,"output_tokens":1}`, `{"output_tokens":1,"cost":0.0125}`,
 			&llmdv1.Usage{InputTokens: 1, OutputTokens: 1, TotalTokens: 2},

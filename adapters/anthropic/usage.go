@@ -4,11 +4,9 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/llmd-dev/llmd/adapters"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
-
-// picoPerUSD: costs are counted in 10^-12 US dollars.
-const picoPerUSD = 1e12
 
 // count is a number of tokens; a null or a missing one says nothing.
 type count struct {
@@ -48,19 +46,7 @@ type usage struct {
 	} `json:"output_tokens_details"`
 	// Speed is "fast" or "standard", where the request was allowed to choose.
 	Speed string `json:"speed"`
-	billed
-}
-
-// billed is what an aggregator adds: what it charged, in US dollars.
-// https://openrouter.ai/docs/use-cases/usage-accounting.
-type billed struct {
-	Cost        *float64 `json:"cost"`
-	IsBYOK      *bool    `json:"is_byok"`
-	CostDetails struct {
-		Upstream           *float64 `json:"upstream_inference_cost"`
-		UpstreamPrompt     *float64 `json:"upstream_inference_prompt_cost"`
-		UpstreamCompletion *float64 `json:"upstream_inference_completions_cost"`
-	} `json:"cost_details"`
+	adapters.Billed
 }
 
 // update takes over what a later message says.
@@ -74,8 +60,8 @@ func (u *usage) update(o *usage) {
 	if o.Speed != "" {
 		u.Speed = o.Speed
 	}
-	if o.Cost != nil {
-		u.billed = o.billed
+	if o.Billed.Message() != nil {
+		u.Billed = o.Billed
 	}
 }
 
@@ -90,7 +76,7 @@ func (u *usage) message() *llmdv1.Usage {
 		CacheReadTokens:     u.CacheRead.n,
 		CacheWriteTokens:    u.CacheWrite.n,
 		CacheWrite_1HTokens: min(u.CacheCreation.OneHour.n, u.CacheWrite.n),
-		Cost:                u.cost(),
+		Cost:                u.Billed.Message(),
 	}
 	total := int64(u.Input.n) + int64(u.Output.n) + int64(u.CacheRead.n) + int64(u.CacheWrite.n)
 	m.TotalTokens = int32(min(total, math.MaxInt32))
@@ -98,32 +84,4 @@ func (u *usage) message() *llmdv1.Usage {
 		m.ReasoningTokens = new(min(t.n, u.Output.n))
 	}
 	return m
-}
-
-// cost is what the host charged; nil if it does not say. With a key of the
-// caller's own the host charges its fee alone, and the rest comes on top.
-func (b *billed) cost() *llmdv1.Cost {
-	if b.Cost == nil || b.IsBYOK == nil {
-		return nil
-	}
-	usd := *b.Cost
-	switch d := b.CostDetails; {
-	case !*b.IsBYOK:
-	case d.Upstream != nil:
-		usd += *d.Upstream
-	default:
-		usd += value(d.UpstreamPrompt) + value(d.UpstreamCompletion)
-	}
-	pico := usd * picoPerUSD
-	if !(pico >= 0) || pico > math.MaxInt64/2 {
-		return nil
-	}
-	return &llmdv1.Cost{TotalPicoUsd: int64(math.Round(pico)), FromProvider: true}
-}
-
-func value(f *float64) float64 {
-	if f == nil {
-		return 0
-	}
-	return *f
 }
