@@ -361,6 +361,13 @@ func hold(t *testing.T, here, there responses.Store) {
 	if _, fake := here.(*responses.Registry); fake {
 		return // the response's own trail holds it
 	}
+	// The owner hears it again and again, but only while somebody reads: what is said to
+	// one that does not listen yet is lost.
+	ctx, cancel := context.WithCancel(limited(t))
+	var reading sync.WaitGroup
+	reading.Go(func() { _, _ = trail.Next(ctx) })
+	defer reading.Wait()
+	defer cancel()
 	eventually(t, "held", func() bool { return l.Holds() > 0 })
 }
 
