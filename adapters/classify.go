@@ -61,6 +61,8 @@ func Classify(f ErrorFacts) *UpstreamError {
 	switch e.Reason {
 	case ReasonContextLengthExceeded:
 		e.LimitTokens, e.RequestedTokens, _ = overflow(c.text)
+	case ReasonRejectedRequest:
+		e.SchemaRefused = refusedSchema(c.text)
 	case ReasonRateLimited, ReasonOverloaded, ReasonProviderError:
 		// A delay means something only where waiting helps.
 		e.RetryDelay = c.delay

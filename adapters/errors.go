@@ -46,6 +46,9 @@ type UpstreamError struct {
 	RetryDelay *time.Duration
 	// ShouldRetry is the provider's explicit word for or against a retry.
 	ShouldRetry *bool
+	// SchemaRefused: what was refused is a schema that the model is to be held to. Without
+	// it the request may be taken.
+	SchemaRefused bool
 	// LimitTokens and RequestedTokens are set for CONTEXT_LENGTH_EXCEEDED where
 	// the provider names them.
 	LimitTokens, RequestedTokens int64

@@ -25,6 +25,16 @@ func badSignature(t string) bool {
 		containsAny(t, "invalid", "corrupt", "not valid", "verif", "mismatch", "does not match", "could not be", "decrypt", "malformed")
 }
 
+// refusedSchema: a schema to which the model is to be held was refused for what it says
+// (OpenAI) or, with those of the other tools, for its size (Claude).
+//
+// https://platform.claude.com/docs/en/build-with-claude/structured-outputs#schema-complexity-limits,
+// https://github.com/anthropics/anthropic-sdk-typescript/issues/885
+func refusedSchema(t string) bool {
+	return containsAny(t, "compiled grammar is too large", "too many strict tools (", "schemas contains too many", "schema is too complex",
+		"invalid schema for function")
+}
+
 func blockedPrompt(t string) bool {
 	return containsAny(t, "content_filter", "content management policy", "content violates", "content policy", "flagged as potentially violating",
 		"input was flagged", "prompt was flagged", "prompt was blocked", "prompt is blocked", "blocked by content filtering", "content exists risk", "violating our usage policy",

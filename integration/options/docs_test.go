@@ -54,7 +54,9 @@ its root is an object, every object has all its properties in ` + "`required`" +
 - **Calls of a tool**, ` + "`strict`" + ` with PREFER or REQUIRE: llmd itself puts the tool's schema into strict
   form, so what is optional in it **may come as** ` + "`null`" + `: take that for missing, as
   [` + "`toolcheck`" + `](../toolcheck/doc.go) does. A schema that has no strict form is refused with REQUIRE, naming
-  the keyword and its place, and sent as it is with PREFER.
+  the keyword and its place, and sent as it is with PREFER. So are all with PREFER where a
+  provider refuses the schemas together, as Claude does from a size on that nobody can compute:
+  the request goes out once more, and a [diagnostic](events.md#diagnostics) says so.
 
 ## Which models
 

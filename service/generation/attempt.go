@@ -94,13 +94,22 @@ func fallsBack(err error) bool {
 }
 
 func (r *Run) tryCandidate(ctx context.Context, p *Plan, fallback bool) (*answer, error) {
+	p = r.usual(p)
+	again := false
 	for tried := 1; ; tried++ {
-		a, err := r.attempt(ctx, p, &Try{Again: tried > 1, Fallback: fallback && tried == 1})
+		a, err := r.attempt(ctx, p, &Try{Again: again, Fallback: fallback && !again})
 		u := asUpstream(err)
 		if u == nil || ctx.Err() != nil {
 			return a, err
 		}
-		delay, ok := again(u, r.request.Generation.GetRetry(), tried)
+		again = true
+		if loose := r.loosened(p, u); loose != p {
+			r.addAttempt(p, u, 0)
+			p = loose
+			tried-- // it is no retry of the same request, and the caller need not have asked for any
+			continue
+		}
+		delay, ok := tryAgain(u, r.request.Generation.GetRetry(), tried)
 		if !ok {
 			return nil, err
 		}

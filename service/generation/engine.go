@@ -66,6 +66,8 @@ type Engine struct {
 	began time.Time
 	// few says that goroutines are so few that none need leave to save memory.
 	few func() bool
+	// loosened are the conversations whose tools are not strict any more.
+	loosened loosened
 	// orphans are the running responses that nobody reads.
 	orphans atomic.Int64
 	// closing ends the views of responses that other processes make.

@@ -34,11 +34,23 @@ func (a tiny) Encode(c *adapters.Call) (*adapters.Request, error) {
 	if strings.HasPrefix(c.Model.ID, "unable") {
 		return nil, &adapters.CapabilityError{Capability: "everything", Field: "generation.model", Detail: "it can do nothing"}
 	}
-	return &adapters.Request{Path: "/" + c.Model.ID, Body: []byte(a.api), Effective: &llmdv1.EffectiveOptions{ToolNames: []string{a.api}}}, nil
+	body := a.api
+	for _, tool := range c.Options.Tools {
+		if strict := strings.TrimPrefix(tool.GetStrict().String(), "STRICT_MODE_"); strict == "PREFER" || strict == "REQUIRE" {
+			body += " " + tool.GetName() + ":" + strict
+		}
+	}
+	return &adapters.Request{Path: "/" + c.Model.ID, Body: []byte(body), Effective: &llmdv1.EffectiveOptions{ToolNames: []string{a.api}}}, nil
 }
+
+// tooLarge is the body of an error about schemas.
+const tooLarge = "the schemas are too large"
 
 // DecodeError gives the reason that the body names, else one by the status.
 func (tiny) DecodeError(status int, _ http.Header, body []byte) *adapters.UpstreamError {
+	if string(body) == tooLarge {
+		return &adapters.UpstreamError{Reason: adapters.ReasonRejectedRequest, Status: status, SchemaRefused: true}
+	}
 	u := &adapters.UpstreamError{Reason: string(body), Status: status}
 	if len(body) == 0 {
 		u.Reason = map[int]string{

@@ -34,6 +34,10 @@ type Plan struct {
 	adapter adapters.Adapter
 	call    *adapters.Call
 	limits  limits
+	// handoff is the part of Changes that the hand-off made.
+	handoff []*llmdv1.HandoffChange
+	// loose: tools with PREFER are not strict, see [Plan.loosen].
+	loose bool
 }
 
 // Plan prepares a request for the model of that name: the hand-off, the options,
@@ -76,20 +80,26 @@ func (e *Engine) planFor(ctx context.Context, g *llmdv1.Generation, m *profile.M
 		return nil, err
 	}
 	call := &adapters.Call{Generation: g, Context: history, Origins: t.Origins, Model: m, Options: options}
-	r, err := a.Encode(call)
-	if err != nil {
+	p := &Plan{Model: m, Context: history, adapter: a, call: call, limits: limitsOf(g.GetWatchdog(), m), handoff: t.Changes}
+	if err := p.encode(); err != nil {
 		return nil, err
 	}
-	p := &Plan{
-		Model: m, Context: history, Changes: slices.Concat(t.Changes, r.Changes), Effective: r.Effective,
-		Request: r, adapter: a, call: call, limits: limitsOf(g.GetWatchdog(), m),
+	return p, transform.RefuseLosses(g, p.Request.Changes)
+}
+
+// encode writes the provider's request.
+func (p *Plan) encode() error {
+	r, err := p.adapter.Encode(p.call)
+	if err != nil {
+		return err
 	}
+	p.Request, p.Effective, p.Changes = r, r.Effective, slices.Concat(p.handoff, r.Changes)
 	p.Effective.IdleTimeout = durationpb.New(p.limits.idle)
 	p.Effective.StallWarning = durationpb.New(p.limits.stall)
-	if w := g.GetWatchdog().GetStallWarning().AsDuration(); w > p.limits.stall {
+	if w := p.call.Generation.GetWatchdog().GetStallWarning().AsDuration(); w > p.limits.stall {
 		p.Effective.Adjustments = append(p.Effective.Adjustments, fmt.Sprintf("stall_warning is lowered to %s, half of idle_timeout", p.limits.stall))
 	}
-	return p, transform.RefuseLosses(g, r.Changes)
+	return nil
 }
 
 // everyLoss adds to the losses of the hand-off those that the adapter would report, so

@@ -98,9 +98,9 @@ func backoff(n int) time.Duration {
 	return d - time.Duration(rand.Int64N(int64(d)/4)) //nolint:gosec // jitter needs no secrecy
 }
 
-// again says whether the same candidate may be tried once more, and after what
+// tryAgain says whether the same candidate may be tried once more, and after what
 // wait. A wait that the policy does not allow is not waited for.
-func again(u *adapters.UpstreamError, p *llmdv1.RetryPolicy, tried int) (time.Duration, bool) {
+func tryAgain(u *adapters.UpstreamError, p *llmdv1.RetryPolicy, tried int) (time.Duration, bool) {
 	if tried > int(p.GetMaxRetries()) || !u.Retryable() || u.Reason == adapters.ReasonStreamIdle {
 		return 0, false
 	}

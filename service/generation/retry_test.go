@@ -188,7 +188,7 @@ func TestAgain(t *testing.T) {
 		{name: "filtered", u: adapters.UpstreamError{Reason: adapters.ReasonContentFiltered}, policy: three, tried: 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			delay, ok := again(&c.u, c.policy, c.tried)
+			delay, ok := tryAgain(&c.u, c.policy, c.tried)
 			switch {
 			case ok != c.want:
 				t.Errorf("again: %v", ok)
@@ -199,7 +199,7 @@ func TestAgain(t *testing.T) {
 			}
 		})
 	}
-	if d, _ := again(&adapters.UpstreamError{Reason: adapters.ReasonOverloaded}, hasty, 1); d != 100*time.Millisecond {
+	if d, _ := tryAgain(&adapters.UpstreamError{Reason: adapters.ReasonOverloaded}, hasty, 1); d != 100*time.Millisecond {
 		t.Errorf("a backoff over the caller's limit waits %v, want that limit", d)
 	}
 }

@@ -182,6 +182,9 @@ func (r *Run) begun() {
 		Effective: p.Effective, Attempts: r.attempts,
 	}
 	s.HandoffChanges, s.HandoffChangesOmitted = Listed(p.Changes)
+	if p.loose {
+		m.Diagnostics = append(m.Diagnostics, &llmdv1.Diagnostic{Code: "strict_tools_loosened", Message: looseRemark})
+	}
 	r.observed.began(p.Changes)
 	r.asm.begin(s)
 	events := r.asm.take()
