@@ -247,7 +247,7 @@ func otherWishes() []wish {
 		provider("stream: false", plain, "that answers are streamed cannot be changed", own(`{"stream":false}`)),
 		provider("an empty object", plain, "it asks for nothing", own(`{}`)),
 		provider("no object", plain, "", own(`[1]`)),
-		provider("of another provider", plain, "they are meant for that one", func(target) map[string]string {
+		provider("another provider's", plain, "they are meant for that one", func(target) map[string]string {
 			return map[string]string{"faux": `{"x_new":1}`}
 		}),
 		provider("of a provider that nobody knows", plain, "", func(target) map[string]string {
