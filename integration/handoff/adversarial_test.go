@@ -385,7 +385,7 @@ func (o odd) turnOf(m *profile.Model, own []*llmdv1.AssistantContent) Turn {
 func TestOddHistories(t *testing.T) {
 	w := newWorld(t)
 	for i, m := range w.Models {
-		if testing.Short() && i%4 != 0 {
+		if testing.Short() && i%12 != 0 {
 			continue
 		}
 		own := ownBlocks(t, w, m)
