@@ -3,6 +3,7 @@ package openaichat
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/llmd-dev/llmd/adapters"
@@ -41,9 +42,11 @@ type decoder struct {
 	held               int  // bytes of all that is kept, as they were last counted
 	tagged             bool // a thought that Google marks is open
 
-	began    bool // a frame came that is no error
-	stopped  bool // the terminal marker came
-	late     bool // content came behind it
+	began    bool   // a frame came that is no error
+	unmarked bool   // a piece of the answer came without the terminal marker
+	stopped  bool   // the terminal marker came
+	ending   ending // what it came to
+	late     bool   // content came behind it
 	complete bool
 
 	usual usual
@@ -78,7 +81,7 @@ func (d *decoder) decode(f frame.Frame, sink *adapters.Sink) error {
 	}
 	if d.stopped {
 		d.goOn(c, sink)
-		if d.reported(c, sink) {
+		if d.reported(c, sink) && !d.moreAfter(c) {
 			d.finish(sink)
 		}
 		return nil
@@ -94,6 +97,7 @@ func (d *decoder) decode(f frame.Frame, sink *adapters.Sink) error {
 		// Other numbers are other answers to the same request.
 		if ch := &c.Choices[i]; ch.Index == 0 && !d.stopped {
 			d.choice(ch, sink)
+			d.unmarked = d.unmarked || !ch.ended() && ch.says()
 			switch failed := len(ch.Error) > 0 && jsonwire.Says(ch.Error); {
 			case failed && (!ch.ended() || !began && d.blocks == 0):
 				return d.failure(ch) // without a marker, or before anything of an answer came
@@ -105,10 +109,16 @@ func (d *decoder) decode(f frame.Frame, sink *adapters.Sink) error {
 			}
 		}
 	}
-	if d.stopped && reported {
+	if d.stopped && reported && !d.moreAfter(c) {
 		d.finish(sink)
 	}
 	return nil
+}
+
+// moreAfter says whether more of the answer may follow a chunk that has both a marker and
+// the usage: where every piece of the answer so far had the marker.
+func (d *decoder) moreAfter(c *chunk) bool {
+	return !d.unmarked && slices.ContainsFunc(c.Choices, func(ch choice) bool { return ch.Index == 0 && ch.says() })
 }
 
 // Finish implements adapters.Decoder.
@@ -363,28 +373,49 @@ func (d *decoder) keep(kind string, raw json.RawMessage, sink *adapters.Sink) {
 }
 
 // stop reads the terminal marker.
+func (d *decoder) stop(c *choice, sink *adapters.Sink) {
+	d.wrapUp(sink)
+	word := string(c.FinishReason)
+	d.ending = meaning(word)
+	switch {
+	case d.ending.failure != "":
+		d.fail(d.ending.failure, word, sink)
+	default:
+		d.succeed(d.ending.stop, word, sink)
+	}
+}
+
+// ending is what a terminal marker comes to: a failure, or how the answer stopped.
+type ending struct {
+	stop    llmdv1.StopReason
+	failure string
+}
+
+// meaning of a terminal word.
 // https://platform.openai.com/docs/api-reference/chat-streaming/streaming names
 // OpenAI's words, https://docs.z.ai/api-reference/llm/chat-completion "sensitive" and
 // "model_context_window_exceeded", https://docs.x.ai/developers/rest-api-reference/inference/chat-completions
 // "end_turn", and Hugging Face's servers the token or the sequence that ended the answer:
-// https://huggingface.github.io/text-generation-inference
-func (d *decoder) stop(c *choice, sink *adapters.Sink) {
-	d.wrapUp(sink)
-	word := string(c.FinishReason)
-	switch strings.ToLower(word) {
+// https://huggingface.github.io/text-generation-inference. Gateways hand on Claude's words,
+// Gemini's and those of Bedrock's guardrails, https://github.com/vercel/modelfusion/pull/343
+// and https://github.com/pydantic/pydantic-ai/issues/7816, and Google says its own behind
+// OpenAI's, as in "content_filter: RECITATION".
+func meaning(word string) ending {
+	kind, _, _ := strings.Cut(strings.ToLower(word), ":")
+	switch kind {
 	case "stop", "end", "end_turn", "eos", "eos_token", "stop_sequence":
-		d.succeed(llmdv1.StopReason_STOP_REASON_STOP, word, sink)
-	case "length":
-		d.succeed(llmdv1.StopReason_STOP_REASON_LENGTH, word, sink)
-	case "tool_calls", "function_call":
-		d.succeed(llmdv1.StopReason_STOP_REASON_TOOL_USE, word, sink)
-	case "content_filter", "sensitive", "refusal":
-		d.fail(adapters.ReasonContentFiltered, word, sink)
+		return ending{stop: llmdv1.StopReason_STOP_REASON_STOP}
+	case "length", "max_tokens":
+		return ending{stop: llmdv1.StopReason_STOP_REASON_LENGTH}
+	case "tool_calls", "function_call", "tool_use":
+		return ending{stop: llmdv1.StopReason_STOP_REASON_TOOL_USE}
+	case "content_filter", "content_filtered", "sensitive", "refusal", "guardrail_intervened",
+		"safety", "recitation", "blocklist", "prohibited_content", "spii":
+		return ending{failure: adapters.ReasonContentFiltered}
 	case "model_context_window_exceeded":
-		d.fail(adapters.ReasonContextLengthExceeded, word, sink)
-	default:
-		d.fail(adapters.ReasonProviderError, word, sink)
+		return ending{failure: adapters.ReasonContextLengthExceeded}
 	}
+	return ending{failure: adapters.ReasonProviderError}
 }
 
 // wrapUp gives what is whole only when the answer is: arguments that were held
@@ -452,13 +483,18 @@ func (d *decoder) keepAll(kind string, pieces []json.RawMessage, sink *adapters.
 
 // goOn reads a chunk behind the terminal marker, where only the usage is of interest. But
 // proxies stop with every call, or with every chunk, as old models of Google do: what stands
-// in one chunk with a further marker belongs to the answer.
+// in one chunk with a further marker belongs to the answer, and where the first ones say
+// "stop" a last one tells more.
 // https://github.com/BerriAI/litellm/pull/31634 and
 // https://github.com/BerriAI/litellm/issues/2195
 func (d *decoder) goOn(c *chunk, sink *adapters.Sink) {
 	for i := range c.Choices {
 		switch ch := &c.Choices[i]; {
-		case ch.Index != 0 || ch.Delta == nil || ch.Delta.Content.text == "" && ch.Delta.Content.others == nil && len(ch.Delta.ToolCalls) == 0:
+		case ch.Index != 0:
+		case !ch.says():
+			if ch.ended() && d.ending.stop == llmdv1.StopReason_STOP_REASON_STOP && meaning(string(ch.FinishReason)) != d.ending {
+				d.stop(ch, sink)
+			}
 		case ch.ended():
 			d.choice(ch, sink)
 			d.stop(ch, sink)

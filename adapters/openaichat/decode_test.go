@@ -76,6 +76,17 @@ func TestStopWords(t *testing.T) {
 		"sensitive":      {llmdv1.StopReason_STOP_REASON_ERROR, adapters.ReasonContentFiltered},
 		"refusal":        {llmdv1.StopReason_STOP_REASON_ERROR, adapters.ReasonContentFiltered},
 
+		// Words of other APIs that gateways hand on, and Google's own behind OpenAI's.
+		"end_turn":             {llmdv1.StopReason_STOP_REASON_STOP, ""},
+		"max_tokens":           {llmdv1.StopReason_STOP_REASON_LENGTH, ""},
+		"MAX_TOKENS":           {llmdv1.StopReason_STOP_REASON_LENGTH, ""},
+		"tool_use":             {llmdv1.StopReason_STOP_REASON_TOOL_USE, ""},
+		"SAFETY":               {llmdv1.StopReason_STOP_REASON_ERROR, adapters.ReasonContentFiltered},
+		"guardrail_intervened": {llmdv1.StopReason_STOP_REASON_ERROR, adapters.ReasonContentFiltered},
+
+		"content_filter: PROHIBITED_CONTENT":            {llmdv1.StopReason_STOP_REASON_ERROR, adapters.ReasonContentFiltered},
+		"function_call_filter: MALFORMED_FUNCTION_CALL": {llmdv1.StopReason_STOP_REASON_ERROR, adapters.ReasonProviderError},
+
 		"model_context_window_exceeded": {llmdv1.StopReason_STOP_REASON_ERROR, adapters.ReasonContextLengthExceeded},
 		"network_error":                 {llmdv1.StopReason_STOP_REASON_ERROR, adapters.ReasonProviderError},
 		"rate_limit_exceeded":           {llmdv1.StopReason_STOP_REASON_ERROR, adapters.ReasonProviderError},
@@ -95,6 +106,38 @@ func TestStopWords(t *testing.T) {
 		if err := d.Finish(&s); err != nil {
 			t.Errorf("%s: %v", word, err)
 		}
+	}
+}
+
+// TestLaterMarkers: where each piece has a marker, the last one says why the answer ended.
+// One that stands alone counts only where the others say no more than "stop".
+func TestLaterMarkers(t *testing.T) {
+	marked := func(delta, word string) string {
+		return fmt.Sprintf(`{"choices":[{"index":0,"delta":%s,"finish_reason":%q}]}`, delta, word)
+	}
+	for name, c := range map[string]struct {
+		in   []string
+		stop llmdv1.StopReason
+		word string
+	}{
+		"length":           {[]string{marked(`{"content":"a"}`, "stop"), end("length")}, llmdv1.StopReason_STOP_REASON_LENGTH, "length"},
+		"a filter":         {[]string{marked(`{"content":"a"}`, "stop"), end("content_filter")}, llmdv1.StopReason_STOP_REASON_ERROR, "content_filter"},
+		"stop again":       {[]string{marked(`{"content":"a"}`, "stop"), end("end_turn")}, llmdv1.StopReason_STOP_REASON_STOP, "stop"},
+		"a proxy's own":    {[]string{marked(`{"content":"a"}`, "length"), end("stop")}, llmdv1.StopReason_STOP_REASON_LENGTH, "length"},
+		"another's answer": {[]string{end("stop"), `{"choices":[{"index":1,"delta":{},"finish_reason":"length"}]}`}, llmdv1.StopReason_STOP_REASON_STOP, "stop"},
+		"with reasoning":   {[]string{marked(`{"reasoning_content":"a"}`, "stop"), marked(`{"reasoning_content":"b"}`, "length")}, llmdv1.StopReason_STOP_REASON_LENGTH, "length"},
+	} {
+		got, err := decode(model(), chunks(c.in...))
+		if err != nil || got.Stop != c.stop || got.Word != c.word {
+			t.Errorf("%s: %v, %v %q", name, err, got.Stop, got.Word)
+		}
+		if name == "with reasoning" && (len(got.Blocks) != 1 || got.Blocks[0].Text != "ab") {
+			t.Errorf("%s: %+v", name, got.Blocks)
+		}
+	}
+	late, err := decode(model(), chunks(end("stop"), deltaOf(`{"reasoning":"b"}`)))
+	if err != nil || !slices.Equal(late.Diagnostics, []string{"content_after_end"}) {
+		t.Errorf("thoughts behind the end: %v, %v", err, late.Diagnostics)
 	}
 }
 
@@ -234,6 +277,9 @@ func TestDetailsWithMarkers(t *testing.T) {
 
 func TestCompletion(t *testing.T) {
 	const u = `"usage":{"prompt_tokens":1,"completion_tokens":1}`
+	marked := func(content string) string {
+		return `{"choices":[{"index":0,"delta":{"content":"` + content + `"},"finish_reason":"stop"}],` + u + `}`
+	}
 	for name, c := range map[string]struct {
 		in   []string
 		want int // the frame that completes
@@ -242,7 +288,10 @@ func TestCompletion(t *testing.T) {
 		"usage after it":          {[]string{end("stop"), `{"choices":[],` + u + `}`, "[DONE]"}, 1},
 		"usage before it, [DONE]": {[]string{`{"choices":[],` + u + `}`, end("stop"), "[DONE]"}, 2},
 		"usage in a choice":       {[]string{`{"choices":[{"index":0,"delta":{},"finish_reason":"stop",` + u + `}]}`}, 0},
-		"usage of Groq":           {[]string{end("stop"), `{"choices":[],"x_groq":{` + u + `}}`}, 1},
+		// Gemini has both in every frame, and gateways that hand on each as it is.
+		"both with every piece":  {[]string{marked("a"), marked("b"), marked("")}, 2},
+		"both with the last one": {[]string{deltaOf(`{"content":"a"}`), marked("b"), "[DONE]"}, 1},
+		"usage of Groq":          {[]string{end("stop"), `{"choices":[],"x_groq":{` + u + `}}`}, 1},
 	} {
 		d := New().NewDecoder(&adapters.Call{Model: model()})
 		at := -1

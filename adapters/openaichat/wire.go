@@ -49,6 +49,13 @@ type choice struct {
 // https://help.aliyun.com/zh/model-studio/qwen-api-via-dashscope
 func (c *choice) ended() bool { return c.FinishReason != "" && c.FinishReason != "null" }
 
+// says: there is something of the answer in its delta.
+func (c *choice) says() bool {
+	d := c.Delta
+	return d != nil && (d.Content.says() || d.Refusal != "" || len(d.ToolCalls) > 0 ||
+		d.ReasoningContent.says() || d.Reasoning.says() || d.ReasoningText.says())
+}
+
 // delta is a piece of a message, or a whole one.
 type delta struct {
 	Content          content                `json:"content"`
