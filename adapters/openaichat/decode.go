@@ -194,13 +194,13 @@ func (d *decoder) identify(c *chunk, sink *adapters.Sink) {
 
 // reported passes a chunk's usage on and says whether there was any.
 func (d *decoder) reported(c *chunk, sink *adapters.Sink) bool {
-	m := c.Usage.message()
+	m := c.Usage.message(d.model)
 	if m == nil {
-		m = c.XGroq.Usage.message()
+		m = c.XGroq.Usage.message(d.model)
 	}
 	for i := range c.Choices {
 		if m == nil {
-			m = c.Choices[i].Usage.message()
+			m = c.Choices[i].Usage.message(d.model)
 		}
 	}
 	if m != nil {

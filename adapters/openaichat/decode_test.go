@@ -320,16 +320,30 @@ func TestUsage(t *testing.T) {
 		`{"prompt_tokens":10,"cached_tokens":12}`: {CacheReadTokens: 12, TotalTokens: 12},
 		// Reasoning beside the completion, as the total says.
 		`{"prompt_tokens":10,"completion_tokens":2,"total_tokens":19,"completion_tokens_details":{"reasoning_tokens":7}}`: {InputTokens: 10, OutputTokens: 9, ReasoningTokens: proto.Int32(7), TotalTokens: 19},
-		`{"prompt_tokens":10.0,"completion_tokens":"2","prompt_tokens_details":null,"completion_tokens_details":[]}`:      {InputTokens: 10, OutputTokens: 2, TotalTokens: 12},
-		`{"prompt_tokens":-1,"completion_tokens":99999999999}`:                                                            {OutputTokens: 1<<31 - 1, TotalTokens: 1<<31 - 1},
+		// Alibaba, https://www.alibabacloud.com/help/en/model-studio/context-cache, and LiteLLM.
+		`{"prompt_tokens":3019,"completion_tokens":4,"prompt_tokens_details":{"cached_tokens":2048,"cache_creation_input_tokens":500,"cache_creation":{"ephemeral_1h_input_tokens":300},"cache_type":"ephemeral"}}`: {
+			InputTokens: 471, CacheReadTokens: 2048, CacheWriteTokens: 500, CacheWrite_1HTokens: 300, OutputTokens: 4, TotalTokens: 3023,
+		},
+		`{"prompt_tokens":130,"completion_tokens":25,"prompt_tokens_details":{"cached_tokens":20,"cache_creation_tokens":10,"cache_creation_token_details":{"ephemeral_5m_input_tokens":7,"ephemeral_1h_input_tokens":3}}}`: {
+			InputTokens: 100, CacheReadTokens: 20, CacheWriteTokens: 10, CacheWrite_1HTokens: 3, OutputTokens: 25, TotalTokens: 155,
+		},
+		`{"prompt_tokens":10.0,"completion_tokens":"2","prompt_tokens_details":null,"completion_tokens_details":[]}`: {InputTokens: 10, OutputTokens: 2, TotalTokens: 12},
+		`{"prompt_tokens":-1,"completion_tokens":99999999999}`:                                                       {OutputTokens: 1<<31 - 1, TotalTokens: 1<<31 - 1},
 	} {
 		var u usage
 		if err := json.Unmarshal([]byte(in), &u); err != nil && !strings.Contains(in, "[]") {
 			t.Fatalf("%s: %v", in, err)
 		}
-		if d := cmp.Diff(want, u.message(), protocmp.Transform()); d != "" {
+		if d := cmp.Diff(want, u.message("m1"), protocmp.Transform()); d != "" {
 			t.Errorf("%s: %s", in, d)
 		}
+	}
+	// Of Google's own endpoint the total alone says how much was thought. The counts are
+	// those of https://discuss.ai.google.dev/t/127400.
+	u := usage{Prompt: new(jsonwire.Number(9)), Completion: new(jsonwire.Number(3)), Total: 105}
+	want := &llmdv1.Usage{InputTokens: 9, OutputTokens: 96, ReasoningTokens: proto.Int32(93), TotalTokens: 105}
+	if d := cmp.Diff(want, u.message("gemini-3-flash-preview"), protocmp.Transform()); d != "" {
+		t.Error(d)
 	}
 }
 

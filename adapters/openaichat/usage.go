@@ -3,6 +3,7 @@ package openaichat
 import (
 	"cmp"
 	"math"
+	"strings"
 
 	"github.com/llmd-dev/llmd/adapters"
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
@@ -20,8 +21,12 @@ type usage struct {
 
 	PromptDetails struct {
 		Cached        jsonwire.Number `json:"cached_tokens"`
-		CacheWrite    jsonwire.Number `json:"cache_write_tokens"`    // OpenRouter
-		CacheCreation jsonwire.Number `json:"cache_creation_tokens"` // LiteLLM
+		CacheWrite    jsonwire.Number `json:"cache_write_tokens"`          // OpenRouter
+		CacheCreation jsonwire.Number `json:"cache_creation_tokens"`       // LiteLLM
+		CacheInput    jsonwire.Number `json:"cache_creation_input_tokens"` // Alibaba
+		// ByTTL and Details divide what was written by how long it is kept (Alibaba, LiteLLM).
+		ByTTL   byTTL `json:"cache_creation"`
+		Details byTTL `json:"cache_creation_token_details"`
 	} `json:"prompt_tokens_details"`
 	CacheHit      jsonwire.Number `json:"prompt_cache_hit_tokens"`     // DeepSeek
 	Cached        jsonwire.Number `json:"cached_tokens"`               // Moonshot
@@ -36,9 +41,13 @@ type usage struct {
 	adapters.Billed
 }
 
+type byTTL struct {
+	OneHour jsonwire.Number `json:"ephemeral_1h_input_tokens"`
+}
+
 // message is the usage in disjoint buckets; nil if the host named no numbers.
 // prompt_tokens include what was read from and written to a cache.
-func (u *usage) message() *llmdv1.Usage {
+func (u *usage) message(model string) *llmdv1.Usage {
 	if u == nil {
 		return nil
 	}
@@ -54,14 +63,19 @@ func (u *usage) message() *llmdv1.Usage {
 		output = *out
 	}
 	read := firstOf(u.PromptDetails.Cached, u.CacheHit, u.Cached, u.CacheRead)
-	written := firstOf(u.PromptDetails.CacheWrite, u.PromptDetails.CacheCreation, u.CacheCreation)
+	written := firstOf(u.PromptDetails.CacheWrite, u.PromptDetails.CacheCreation, u.PromptDetails.CacheInput, u.CacheCreation)
 	reasoning := u.CompletionDetails.Reasoning
 	if reasoning == nil || *reasoning == 0 && u.Reasoning != nil {
 		reasoning = u.Reasoning
 	}
-	// xAI counts reasoning beside completion_tokens; its total tells.
-	if reasoning != nil && *reasoning > 0 && u.Total == prompt+output+*reasoning {
-		output += *reasoning
+	// xAI counts reasoning beside completion_tokens, and so does Google, which says it by
+	// the total alone: https://discuss.ai.google.dev/t/127400
+	beside := u.Total - prompt - output
+	if beside > 0 && reasoning == nil && strings.Contains(model, "gemini") {
+		reasoning = &beside
+	}
+	if beside > 0 && reasoning != nil && *reasoning == beside {
+		output += beside
 	}
 	m := &llmdv1.Usage{
 		InputTokens:      clamp(prompt - read - written),
@@ -69,6 +83,8 @@ func (u *usage) message() *llmdv1.Usage {
 		CacheWriteTokens: clamp(written),
 		OutputTokens:     clamp(output),
 		Cost:             u.Billed.Message(),
+
+		CacheWrite_1HTokens: clamp(min(firstOf(u.PromptDetails.ByTTL.OneHour, u.PromptDetails.Details.OneHour), written)),
 	}
 	if reasoning != nil {
 		n := clamp(*reasoning)
