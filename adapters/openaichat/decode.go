@@ -33,6 +33,7 @@ type decoder struct {
 	text, thinking int    // block numbers, or none
 	field          string // the field that the thinking came in
 	details        details
+	signed         thinkingBlocks
 	calls          calls
 	refused        bool
 
@@ -55,7 +56,7 @@ type decoder struct {
 // Decode implements adapters.Decoder.
 func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
 	err := d.decode(f, sink)
-	kept := d.kept + d.details.kept + d.calls.kept
+	kept := d.kept + d.details.kept + d.signed.kept + d.calls.kept
 	sink.Hold(kept - d.held)
 	d.held = kept
 	return err
@@ -124,8 +125,8 @@ func (d *decoder) moreAfter(c *chunk) bool {
 // Finish implements adapters.Decoder.
 func (d *decoder) Finish(sink *adapters.Sink) error {
 	if d.stopped {
-		if d.details.kept > 0 { // they came with a further marker
-			d.signDetails(sink)
+		if d.details.kept > 0 || d.signed.kept > 0 { // they came with a further marker
+			d.sign(sink)
 		}
 		return nil
 	}
@@ -332,6 +333,11 @@ func (d *decoder) reasoning(delta *delta, sink *adapters.Sink) {
 			d.details.add(raw)
 		}
 	}
+	for _, raw := range delta.ThinkingBlocks {
+		if d.signed.add(raw) {
+			d.think("", sink)
+		}
+	}
 }
 
 // think adds to the thinking block, which details alone open, too: without a
@@ -424,20 +430,33 @@ func (d *decoder) wrapUp(sink *adapters.Sink) {
 	first := !d.stopped
 	d.stopped = true
 	d.calls.end(sink)
-	switch {
-	case len(d.details.items) > 0:
-		if first { // they are told as a whole: not with each marker
-			d.signDetails(sink)
-		}
-	case d.field != "":
-		sink.Signature(d.thinking, formatField, []byte(d.field))
+	if first { // lists are told as a whole: not with each marker
+		d.sign(sink)
+	} else if len(d.details.items)+len(d.signed.items) == 0 {
+		d.signField(sink)
 	}
 	d.sources(sink)
 }
 
-func (d *decoder) signDetails(sink *adapters.Sink) {
-	sink.Signature(d.thinking, formatDetails, d.details.json())
+// sign gives the thinking what it goes back by: the host's own list, or else the name of
+// its field.
+func (d *decoder) sign(sink *adapters.Sink) {
+	switch {
+	case len(d.details.items) > 0:
+		sink.Signature(d.thinking, formatDetails, d.details.json())
+	case len(d.signed.items) > 0:
+		sink.Signature(d.thinking, formatBlocks, d.signed.json())
+	default:
+		d.signField(sink)
+	}
 	d.details.kept = 0
+	d.signed.told()
+}
+
+func (d *decoder) signField(sink *adapters.Sink) {
+	if d.field != "" {
+		sink.Signature(d.thinking, formatField, []byte(d.field))
+	}
 }
 
 // succeed ends the answer. A refusal that ends like any answer is an answer, and

@@ -16,8 +16,8 @@
 //
 // # What OpenAI does not specify
 //
-// The API has no place for reasoning, so hosts made their own. Two ways are
-// widely used, and a message's thinking block remembers which one it came by:
+// The API has no place for reasoning, so hosts made their own. A message's thinking
+// block remembers which way it came:
 //
 //   - A text in a field of its own: "reasoning_content" (DeepSeek, xAI, Zai),
 //     "reasoning" (Groq, Ollama, Cerebras) or "reasoning_text". The signature
@@ -27,6 +27,10 @@
 //     (OpenRouter, Vercel), beside "reasoning" for display. The signature has
 //     format chat.reasoning_details and holds the list, which goes back as it
 //     is. https://openrouter.ai/docs/use-cases/reasoning-tokens
+//   - A list "thinking_blocks" of Claude's own blocks (LiteLLM), beside
+//     "reasoning_content". The signature has format chat.thinking_blocks and
+//     holds those that are signed, which go back as they are.
+//     https://docs.litellm.ai/docs/reasoning_content
 //
 // Google signs calls, and the text of an answer, in "extra_content" beside them. The
 // signature has format chat.extra_content and holds that object, which goes back where

@@ -15,6 +15,7 @@ const (
 	apiID         = "openai-completions"
 	formatField   = "chat.reasoning_field"
 	formatDetails = "chat.reasoning_details"
+	formatBlocks  = "chat.thinking_blocks"
 	formatExtra   = "chat.extra_content"
 )
 
@@ -46,7 +47,7 @@ func (*Adapter) Constraints(m *profile.Model) adapters.Constraints {
 		// Images leave their result for a user message, so an error does not matter.
 		ErrorResultImages: true,
 		Prefill:           true,
-		SignatureFormats:  []string{formatField, formatDetails, formatExtra},
+		SignatureFormats:  []string{formatField, formatDetails, formatBlocks, formatExtra},
 		UnsignedThinking:  m.Compat.RequiresThinkingAsText,
 		// A message needs content or calls; thinking stands beside them.
 		AnswerBesideThinking: !m.Compat.RequiresThinkingAsText,

@@ -216,6 +216,9 @@ func TestRefused(t *testing.T) {
 		"a broken list of details": {func(_ *profile.Model, g *llmdv1.Generation) {
 			g.Context.Messages = append(g.Context.Messages, assistantMessage(assistantThinking("", formatDetails, `[{`)))
 		}, "generation.context.messages[1].assistant.content[0].thinking.signature.data"},
+		"a broken list of blocks": {func(_ *profile.Model, g *llmdv1.Generation) {
+			g.Context.Messages = append(g.Context.Messages, assistantMessage(assistantThinking("", formatBlocks, `[],"role":"user"`)))
+		}, "generation.context.messages[1].assistant.content[0].thinking.signature.data"},
 		"a broken signature of a text": {func(_ *profile.Model, g *llmdv1.Generation) {
 			g.Context.Messages = append(g.Context.Messages, assistantMessage(signedText("a", `1,"role":"user"`)))
 		}, "generation.context.messages[1].assistant.content[0].text.signature.data"},
@@ -329,6 +332,11 @@ func TestHistory(t *testing.T) {
 			nil,
 			[]*llmdv1.Message{assistantMessage(assistantThinking("", formatDetails, ` [{"a":1.0}] `), assistantThinking("", formatDetails, `[]`), assistantThinking("", formatDetails, `[{"b":1}]`), assistantText("x"))},
 			`{"role":"assistant","content":"x","reasoning_details":[{"a":1.0},{"b":1}]}`,
+		},
+		"blocks of thinking": {
+			nil,
+			[]*llmdv1.Message{assistantMessage(assistantThinking("a", formatBlocks, `[{"type":"thinking","thinking":"a","signature":"S"}]`), assistantThinking("", formatBlocks, `[{"type":"redacted_thinking","data":"D"}]`), assistantCall("1", "f", "{}"))},
+			`{"role":"assistant","content":null,"thinking_blocks":[{"type":"thinking","thinking":"a","signature":"S"},{"type":"redacted_thinking","data":"D"}],"tool_calls":[` + callJSON("1") + `]}`,
 		},
 		"details of calls": {
 			nil,

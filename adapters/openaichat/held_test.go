@@ -13,6 +13,8 @@ func TestHeld(t *testing.T) {
 	adaptertest.CountsHeld(t, New(), map[string]adaptertest.Keeps{
 		"details":     {Piece: piece(`{"reasoning_details":[{"type":"reasoning.encrypted","data":"%[1]s"}]}`), End: stop},
 		"a detail":    {Piece: piece(`{"reasoning_details":[{"type":"reasoning.text","text":"%[1]s"}]}`), End: stop},
+		"blocks":      {Piece: piece(`{"thinking_blocks":[{"type":"redacted_thinking","data":"%[1]s"}]}`), End: stop},
+		"a block":     {Piece: piece(`{"thinking_blocks":[{"type":"thinking","thinking":"%[1]s","signature":""}]}`), End: stop},
 		"annotations": {Piece: piece(`{"annotations":[{"type":"url_citation","url":"%[1]s"}]}`), End: stop},
 		"audio":       {Piece: piece(`{"audio":{"data":"%[1]s"}}`), End: stop},
 		"in quotes": {

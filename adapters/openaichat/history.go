@@ -27,10 +27,10 @@ type message struct {
 	null bool   // the content is null
 	// parts is the content as a list.
 	parts []part
-	// reasoning goes into the field of that name, if it has one; details is a
-	// JSON array.
+	// reasoning goes into the field of that name, if it has one; details and blocks
+	// are JSON arrays.
 	field, reasoning string
-	details          string
+	details, blocks  string
 	extra            []byte // Google's, a JSON object
 	calls            []*llmdv1.ToolCall
 	callID, toolName string
@@ -211,7 +211,7 @@ func (e *encoder) replayThinking(out *message, m *llmdv1.AssistantMessage, texts
 		e.thinkingAsText(out, m, texts, at)
 		return nil
 	}
-	var thoughts, lists []string
+	var thoughts, lists, blocks []string
 	for j, b := range m.GetContent() {
 		t := b.GetThinking()
 		if t == nil {
@@ -219,11 +219,15 @@ func (e *encoder) replayThinking(out *message, m *llmdv1.AssistantMessage, texts
 		}
 		field := e.call.BlockField(at, "assistant", j) + ".thinking.signature.data"
 		switch data := t.GetSignature().GetData(); t.GetSignature().GetFormat() {
-		case formatDetails:
+		case formatDetails, formatBlocks:
 			if !isArray(data) {
 				return &adapters.FieldError{Field: field, Detail: "not a JSON array"}
 			}
-			lists = append(lists, string(data))
+			if t.GetSignature().GetFormat() == formatBlocks {
+				blocks = append(blocks, string(data))
+			} else {
+				lists = append(lists, string(data))
+			}
 		case formatField:
 			if !isReasoningField(string(data)) {
 				return &adapters.FieldError{Field: field, Detail: "not the name of a field for reasoning"}
@@ -239,6 +243,7 @@ func (e *encoder) replayThinking(out *message, m *llmdv1.AssistantMessage, texts
 		}
 	}
 	out.reasoning = strings.Join(thoughts, "\n")
+	out.blocks = joinArrays(blocks)
 	if out.details = joinArrays(lists); out.details == "" {
 		out.details = detailsOfCalls(out.calls)
 	}
@@ -365,6 +370,10 @@ func (e *encoder) message(m *message) {
 	if m.details != "" {
 		w.Key("reasoning_details")
 		w.Raw(m.details)
+	}
+	if m.blocks != "" {
+		w.Key("thinking_blocks")
+		w.Raw(m.blocks)
 	}
 	if m.extra != nil {
 		w.Key("extra_content")

@@ -64,6 +64,7 @@ type delta struct {
 	Reasoning        content                `json:"reasoning"`
 	ReasoningText    content                `json:"reasoning_text"`
 	ReasoningDetails items[json.RawMessage] `json:"reasoning_details"`
+	ThinkingBlocks   items[json.RawMessage] `json:"thinking_blocks"` // LiteLLM
 	ToolCalls        items[callDelta]       `json:"tool_calls"`
 	FunctionCall     *functionDelta         `json:"function_call"` // before tools
 	Annotations      items[json.RawMessage] `json:"annotations"`
