@@ -29,6 +29,7 @@ type toolCall struct {
 	input  adapters.CustomInput
 
 	extra json.RawMessage // Google's signature, not told yet
+	tail  string          // the rest of an id that holds it, not told yet
 	// next is how a further call of the same name may have begun, under this one's
 	// number: its arguments tell.
 	next callDelta
@@ -162,7 +163,8 @@ func (cs *calls) delta(d *callDelta, newBlock func() int, sink *adapters.Sink) {
 	}
 	filled := false
 	if c.id == "" && d.ID != "" {
-		c.id, filled = string(d.ID), true
+		c.takeID(string(d.ID))
+		filled = true
 	}
 	if c.name == "" && d.Function.Name != "" {
 		c.name, filled = string(d.Function.Name), true
@@ -224,11 +226,32 @@ func (cs *calls) openWaiting(sink *adapters.Sink) {
 	c.sign(sink)
 }
 
+// maxOwnID is how long the contract lets an id be.
+const maxOwnID = 512
+
+// takeID takes the id. LiteLLM puts Gemini's signatures into it, which are longer than
+// an id may be; then they are the call's signature.
+// https://github.com/BerriAI/litellm/pull/16895
+func (c *toolCall) takeID(id string) {
+	c.id = id
+	if n := strings.Index(id, signedID); n > 0 && len(id) > maxOwnID {
+		c.id, c.tail = id[:n], id[n:]
+	}
+}
+
+const signedID = "__thought__"
+
 // sign tells the signature, once there is a call that it belongs to.
 func (c *toolCall) sign(sink *adapters.Sink) {
-	if c.opened && c.extra != nil {
+	switch {
+	case !c.opened:
+	case c.extra != nil:
 		sink.Signature(c.block, formatExtra, c.extra)
-		c.extra = nil
+	case c.tail != "":
+		sink.Signature(c.block, formatCallID, []byte(c.tail))
+	}
+	if c.opened {
+		c.extra, c.tail = nil, ""
 	}
 }
 

@@ -141,6 +141,22 @@ func TestLaterMarkers(t *testing.T) {
 	}
 }
 
+// TestLongIDs: a signature in an id is the call's where the id would be too long with it.
+func TestLongIDs(t *testing.T) {
+	for _, c := range []struct{ id, want, signature string }{
+		{"call_1__thought__U0lH", "call_1__thought__U0lH", ""},
+		{"call_1__thought__" + strings.Repeat("U0lH", 200), "call_1", "__thought__" + strings.Repeat("U0lH", 200)},
+		{strings.Repeat("x", 600), strings.Repeat("x", 600), ""},
+	} {
+		got, err := decode(model(), chunks(
+			calling(fmt.Sprintf(`{"index":0,"id":%q,"function":{"name":"f","arguments":""}}`, c.id)),
+			calling(fmt.Sprintf(`{"id":%q,"function":{"arguments":"{}"}}`, c.id)), end("tool_calls")))
+		if err != nil || len(got.Blocks) != 1 || got.Blocks[0].ID != c.want || got.Blocks[0].Text != "{}" || got.Blocks[0].Signature != c.signature {
+			t.Errorf("%.30s: %v, %+v", c.id, err, got.Blocks)
+		}
+	}
+}
+
 func TestRefusal(t *testing.T) {
 	for word, want := range map[string][]string{"stop": {"refusal"}, "length": nil} {
 		got, err := decode(model(), chunks(deltaOf(`{"refusal":"No."}`), end(word)))

@@ -17,6 +17,7 @@ const (
 	formatDetails = "chat.reasoning_details"
 	formatBlocks  = "chat.thinking_blocks"
 	formatExtra   = "chat.extra_content"
+	formatCallID  = "chat.tool_call_id"
 )
 
 // maxToolCallID is the longest id of a tool call that OpenAI itself takes.
@@ -47,7 +48,7 @@ func (*Adapter) Constraints(m *profile.Model) adapters.Constraints {
 		// Images leave their result for a user message, so an error does not matter.
 		ErrorResultImages: true,
 		Prefill:           true,
-		SignatureFormats:  []string{formatField, formatDetails, formatBlocks, formatExtra},
+		SignatureFormats:  []string{formatField, formatDetails, formatBlocks, formatExtra, formatCallID},
 		UnsignedThinking:  m.Compat.RequiresThinkingAsText,
 		// A message needs content or calls; thinking stands beside them.
 		AnswerBesideThinking: !m.Compat.RequiresThinkingAsText,
@@ -71,6 +72,8 @@ func (*Adapter) Encode(call *adapters.Call) (*adapters.Request, error) {
 		opts:   *call.Options,
 		config: call.Generation.GetConfig(),
 		effect: call.Options.Effective(call.Generation),
+
+		idTails: map[string]string{},
 	}
 	body, err := e.body()
 	if err != nil {
@@ -94,6 +97,8 @@ type encoder struct {
 	effect *llmdv1.EffectiveOptions
 	// changes are reported for the caller's places.
 	changes []*llmdv1.HandoffChange
+	// idTails are the ends of ids of calls that an id may not hold, by the id.
+	idTails map[string]string
 	w       jsonwire.Writer
 }
 

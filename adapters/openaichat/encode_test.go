@@ -349,6 +349,12 @@ func TestHistory(t *testing.T) {
 			`{"role":"assistant","content":"x","extra_content":{ "google":{"thought_signature":"S"}},"tool_calls":[` +
 				`{"id":"1","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"vertex":{"thought_signature":"T"}}},` + callJSON("2") + `]}`,
 		},
+		"an id with a signature": {
+			nil,
+			[]*llmdv1.Message{assistantMessage(longCall("call_1", "__thought__U0lH"), assistantCall("2", "f", "{}")), resultMessage("2", "f", []string{"b"}), resultMessage("call_1", "f", []string{"a"})},
+			`{"role":"assistant","content":null,"tool_calls":[` + callJSON("call_1__thought__U0lH") + `,` + callJSON("2") + `]},` +
+				`{"role":"tool","content":"b","tool_call_id":"2"},{"role":"tool","content":"a","tool_call_id":"call_1__thought__U0lH"}`,
+		},
 		"an empty text that Google signed": {
 			nil,
 			[]*llmdv1.Message{assistantMessage(signedText("", `{"google":{"thought_signature":"S"}}`), assistantCall("2", "f", "{}"))},
@@ -397,6 +403,12 @@ func signedCall(id, data string) *llmdv1.AssistantContent {
 
 func callJSON(id string) string {
 	return `{"id":"` + id + `","type":"function","function":{"name":"f","arguments":"{}"}}`
+}
+
+func longCall(id, tail string) *llmdv1.AssistantContent {
+	c := assistantCall(id, "f", "{}")
+	c.GetToolCall().Signature = &llmdv1.Signature{Format: formatCallID, Data: []byte(tail)}
+	return c
 }
 
 func TestCacheMarkers(t *testing.T) {

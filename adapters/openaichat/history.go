@@ -182,6 +182,9 @@ func (e *encoder) assistant(m *llmdv1.AssistantMessage, at int) (out message, ok
 					return out, false, err
 				}
 			}
+			if tail := b.ToolCall.GetSignature(); tail.GetFormat() == formatCallID {
+				e.idTails[b.ToolCall.GetId()] = string(tail.GetData())
+			}
 			out.calls = append(out.calls, b.ToolCall)
 		}
 	}
@@ -292,7 +295,8 @@ func (e *encoder) toolResult(m *llmdv1.ToolResultMessage, at int) (out message, 
 			texts = append(texts, b.GetText().GetText())
 		}
 	}
-	out = message{role: "tool", text: strings.Join(texts, "\n"), callID: m.GetToolCallId()}
+	id := m.GetToolCallId()
+	out = message{role: "tool", text: strings.Join(texts, "\n"), callID: id + e.idTails[id]}
 	switch {
 	case strings.TrimSpace(out.text) != "":
 	case len(images) > 0:
@@ -421,7 +425,7 @@ func (e *encoder) toolCall(c *llmdv1.ToolCall) {
 	}
 	w := &e.w
 	w.BeginObject()
-	w.Member("id", c.GetId())
+	w.Member("id", c.GetId()+e.idTails[c.GetId()])
 	w.Member("type", "function")
 	w.Key("function")
 	w.BeginObject()
