@@ -113,6 +113,8 @@ func (d *decoder) event(e *event, sink *adapters.Sink) error {
 	case "response.refusal.done":
 		d.refusal(e)
 		d.wholeText(e, e.Refusal, sink)
+	case "response.output_text.annotation.added":
+		d.annotate(e)
 	case "response.content_part.done":
 		if e.Part != nil {
 			d.wholePart(e, sink)

@@ -172,6 +172,9 @@ func TestDecodeUsage(t *testing.T) {
 		`{"input_tokens":100,"input_tokens_details":{"cached_tokens":60,"cache_write_tokens":30},"output_tokens":37,"output_tokens_details":{"reasoning_tokens":22},"total_tokens":137}`: {
 			InputTokens: 10, CacheReadTokens: 60, CacheWriteTokens: 30, OutputTokens: 37, ReasoningTokens: &reasoning, TotalTokens: 137,
 		},
+		`{"input_tokens":1524,"input_tokens_details":{"cached_tokens":1305},"output_tokens":2,"x_details":[{"prompt_tokens_details":{"cache_creation_input_tokens":213,"cached_tokens":1305}}]}`: {
+			InputTokens: 6, CacheReadTokens: 1305, CacheWriteTokens: 213, OutputTokens: 2, TotalTokens: 1526,
+		},
 		`{"input_tokens":5,"input_tokens_details":{"cached_tokens":9},"output_tokens":1,"output_tokens_details":null}`: {
 			CacheReadTokens: 9, OutputTokens: 1, TotalTokens: 10,
 		},

@@ -41,5 +41,6 @@
 //
 // wire.go holds what the API sends. encode.go makes a request from decisions in
 // options.go, tools.go and history.go (turn.go). decode.go
-// reads an answer, with items.go for its items, stop.go for its end and usage.go.
+// reads an answer, with items.go for its items, citations.go, stop.go for its end and
+// usage.go.
 package openairesponses

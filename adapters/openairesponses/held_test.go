@@ -19,6 +19,10 @@ func TestHeld(t *testing.T) {
 		"last words": {
 			Piece: event(`{"type":"response.output_text.done","output_index":%[2]d,"content_index":0,"text":"%[1]s"}`),
 		},
+		"citations": {
+			Begin: []frame.Frame{event(`{"type":"response.output_item.added","output_index":0,"item":{"type":"message","id":"m"}}`)},
+			Piece: event(`{"type":"response.output_text.annotation.added","output_index":0,"annotation":{"type":"url_citation","url":"%[1]s%[2]d"}}`),
+		},
 		"ids": {
 			Piece: event(`{"type":"response.output_item.done","output_index":%[2]d,"item":{"type":"message","id":"%[1]s%[2]d","content":[]}}`),
 		},

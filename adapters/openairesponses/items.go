@@ -49,6 +49,10 @@ type slot struct {
 	held string
 	// whole is the text of a message of one part, as the end of that part said it.
 	whole string
+	// cites are the annotations of a message that came by themselves; cited: they, or the
+	// message's own, were told.
+	cites []annotation
+	cited bool
 	done  bool
 	// readable: the reasoning that came can be given back without the provider's
 	// memory.
@@ -364,10 +368,7 @@ func (t *items) finish(s *slot, it *item, raw json.RawMessage, sink *adapters.Si
 	if it.Status != "incomplete" {
 		sink.End(s.key)
 	}
-	var m messageContent
-	if it.more() && json.Unmarshal(raw, &m) == nil {
-		sink.ProviderContent(t.key(), kindMessageContent, m.Content)
-	}
+	t.cite(s, it, raw, sink)
 }
 
 func (t *items) finishReasoning(s *slot, it *item, raw json.RawMessage, sink *adapters.Sink) {

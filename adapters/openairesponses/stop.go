@@ -79,6 +79,8 @@ func (d *decoder) settle(output []json.RawMessage, sink *adapters.Sink) {
 		case it.Type == itemReasoning && !s.readable && it.Encrypted != "":
 			s.readable = true
 			sink.Signature(s.key, formatReasoning, raw)
+		case it.Type == itemMessage && !s.cited:
+			d.cite(s, &it, raw, sink)
 		}
 	}
 	for _, s := range d.byKind[itemMessage] {

@@ -20,6 +20,13 @@ type usage struct {
 	OutputDetails struct {
 		Reasoning *jsonwire.Number `json:"reasoning_tokens"`
 	} `json:"output_tokens_details"`
+	// Details is where alone Alibaba says what was written to its cache.
+	// https://docs.qwencloud.com/developer-guides/text-generation/context-cache
+	Details []struct {
+		Input struct {
+			Written jsonwire.Number `json:"cache_creation_input_tokens"`
+		} `json:"prompt_tokens_details"`
+	} `json:"x_details"`
 	adapters.Billed
 }
 
@@ -36,10 +43,16 @@ func (u *usage) message() *llmdv1.Usage {
 	if u.Output != nil {
 		output = *u.Output
 	}
+	written := u.InputDetails.Written
+	if written == 0 {
+		for _, d := range u.Details {
+			written += d.Input.Written
+		}
+	}
 	m := &llmdv1.Usage{
-		InputTokens:      tokens(input - u.InputDetails.Cached - u.InputDetails.Written),
+		InputTokens:      tokens(input - u.InputDetails.Cached - written),
 		CacheReadTokens:  tokens(u.InputDetails.Cached),
-		CacheWriteTokens: tokens(u.InputDetails.Written),
+		CacheWriteTokens: tokens(written),
 		OutputTokens:     tokens(output),
 		Cost:             u.Billed.Message(),
 	}

@@ -46,6 +46,7 @@ type event struct {
 	Arguments    looseText
 	Input        looseText // of a custom tool
 	Part         *part
+	Annotation   json.RawMessage
 	// CallID and Name are a call's, in the event that ends its arguments.
 	CallID string `json:"call_id"`
 	Name   string
