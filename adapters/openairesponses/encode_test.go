@@ -312,6 +312,10 @@ func TestEncodeHistory(t *testing.T) {
 	}}}
 	foreign := own(said("Aye.", ""), said("Nay.", ""), calls("call_1", "", ""))
 	foreign.GetAssistant().Model = "another"
+	another := func(m *llmdv1.Message) *llmdv1.Message {
+		m.GetAssistant().Model = "another"
+		return m
+	}
 
 	const rs = `{ "id":"rs_1","type":"reasoning", "summary":[],"encrypted_content":"E<&>" }`
 	const web = `{"type":"web_search_call",  "id":"ws_1"}`
@@ -406,6 +410,21 @@ func TestEncodeHistory(t *testing.T) {
 			[]*llmdv1.Message{user("Hi"), foreign},
 			[]string{`{"role":"user","content":[{"type":"input_text","text":"Hi"}]}`, outputText("msg_llmd_1", "Aye."), outputText("msg_llmd_1_1", "Nay."), `{"type":"function_call","call_id":"call_1","name":"look","arguments":"{}"}`},
 			nil,
+		},
+		"another model's search, which it reasoned before": {
+			[]*llmdv1.Message{another(reasoned(own(provider("web_search_call", web), said("See.", ""))))},
+			[]string{outputText("msg_llmd_0", "See.")},
+			[]string{"provider_content.orphan"},
+		},
+		"another model's search": {
+			[]*llmdv1.Message{another(own(provider("web_search_call", web), said("See.", "")))},
+			[]string{web, outputText("msg_llmd_0", "See.")},
+			nil,
+		},
+		"a search whose reasoning the client lost": {
+			[]*llmdv1.Message{reasoned(own(provider("web_search_call", web), said("See.", `{"id":"msg_1"}`)))},
+			[]string{outputText("msg_llmd_0", "See.")},
+			[]string{"provider_content.orphan", "reasoning_item.empty"},
 		},
 		"words and calls whose reasoning the client lost": {
 			[]*llmdv1.Message{reasoned(own(said("Yes.", `{"id":"msg_1"}`), calls("call_1", "{}", "fc_1")))},

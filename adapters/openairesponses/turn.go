@@ -53,6 +53,7 @@ func (e *encoder) assistant(n int, m *llmdv1.AssistantMessage) error {
 			return err
 		}
 	}
+	t.dropToolItems(m)
 	t.dropDuplicates()
 	t.dropOrphans()
 	t.reportNameless()
@@ -111,6 +112,23 @@ func (t *turn) collectReasoning(k int, th *llmdv1.ThinkingContent) error {
 	}
 	t.items = append(t.items, output{block: k, raw: s.GetData(), thought: true})
 	return nil
+}
+
+// dropToolItems takes out items of the provider's own tools whose reasoning is not sent.
+// Unlike messages and calls they cannot go without their ids: "Item 'ws_...' of type
+// 'web_search_call' was provided without its required 'reasoning' item".
+func (t *turn) dropToolItems(m *llmdv1.AssistantMessage) {
+	foreign := !t.own && m.GetUsage().GetReasoningTokens() > 0 && !slices.ContainsFunc(t.items, func(o output) bool { return o.thought })
+	if !t.nameless && !foreign || t.call.Maker() != "openai" {
+		return
+	}
+	t.items = slices.DeleteFunc(t.items, func(o output) bool {
+		if o.raw == nil || o.thought || idOf(o.raw) == "" {
+			return false
+		}
+		t.report(o.block, adapters.Dropped, adapters.RuleProviderOrphan, "the reasoning that it belongs to is not sent")
+		return true
+	})
 }
 
 // readable says whether a reasoning item holds the reasoning. One that does not,
