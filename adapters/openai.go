@@ -83,17 +83,33 @@ func (c *Call) OpenAITier(supported bool) (string, error) {
 	return "", c.LacksTier()
 }
 
+// WriteOpenAIRetention writes how long OpenAI's prompt cache, which works by itself, is to
+// keep the request. explicit: the model has the newer words for it, and refuses the older.
+// https://platform.openai.com/docs/guides/prompt-caching
+func WriteOpenAIRetention(w *jsonwire.Writer, retention llmdv1.CacheRetention, explicit bool) {
+	long := retention == llmdv1.CacheRetention_CACHE_RETENTION_LONG
+	switch {
+	case explicit && retention == llmdv1.CacheRetention_CACHE_RETENTION_NONE:
+		// Only marked prefixes are cached then, and none is marked.
+		w.Key("prompt_cache_options")
+		w.Raw(`{"mode":"explicit"}`)
+	case explicit && long:
+		w.Key("prompt_cache_options")
+		w.Raw(`{"ttl":"30m"}`)
+	case long:
+		w.Member("prompt_cache_retention", "24h")
+	}
+}
+
 // OpenAISampling are the temperature and the top_p that are sent; nil = none. OpenAI's
-// models take neither while they reason, and those whose profile says so never do. A
-// model that can do without reasoning is taken to, unless it is asked for.
+// models take neither while they reason, and those whose profile says so never do.
+// reasons: this one is going to.
 // https://platform.openai.com/docs/guides/latest-model
-func (c *Call) OpenAISampling(effective *llmdv1.EffectiveOptions) (temperature, topP *float64, err error) {
-	config, m, o := c.Generation.GetConfig(), c.Model, c.Options
+func (c *Call) OpenAISampling(reasons bool, effective *llmdv1.EffectiveOptions) (temperature, topP *float64, err error) {
+	config, m := c.Generation.GetConfig(), c.Model
 	if config == nil {
 		return nil, nil, nil
 	}
-	reasons := m.Reasoning && (o.Thinking == ThinkingOn ||
-		o.Thinking == ThinkingDefault && !m.SupportsEffort(llmdv1.ReasoningEffort_REASONING_EFFORT_NONE))
 	switch {
 	case m.Compat.SupportsTemperature, m.Reasoning && !reasons:
 		return config.Temperature, config.TopP, nil

@@ -156,6 +156,13 @@ func effortDetail(want llmdv1.ReasoningEffort, m *profile.Model) string {
 	return fmt.Sprintf("model %q has no reasoning effort %s; it has %s", m.ID, profile.EffortName(want), has)
 }
 
+// Reasons says whether a model is going to: it is asked to, or does so unasked. One that
+// can do without is taken to, where nothing else is known of it.
+func (o *Options) Reasons(m *profile.Model) bool {
+	unasked := m.Compat.ReasonsByDefault || !m.SupportsEffort(llmdv1.ReasoningEffort_REASONING_EFFORT_NONE)
+	return m.Reasoning && (o.Thinking == ThinkingOn || o.Thinking == ThinkingDefault && unasked)
+}
+
 // Effective begins the report of what is really asked of the provider. Adapters
 // change what they do otherwise.
 func (o *Options) Effective(g *llmdv1.Generation) *llmdv1.EffectiveOptions {

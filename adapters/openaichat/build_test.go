@@ -31,6 +31,7 @@ func model() *profile.Model {
 		Compat: profile.Compat{
 			SupportsReasoningEffort: true, SupportsUsageInStreaming: true, SupportsFinishReason: true,
 			MaxTokensField: "max_completion_tokens", ThinkingFormat: "openai", SupportsLongCacheRetention: true, PromptCacheKeyMode: "auto",
+			SupportsParallelToolCalls: true, SupportsJSONSchema: true,
 		},
 	}
 }

@@ -41,7 +41,7 @@ func (*Adapter) Framing() frame.Kind { return frame.SSE }
 func (*Adapter) Constraints(m *profile.Model) adapters.Constraints {
 	c := adapters.Constraints{
 		// "string does not match pattern '^[a-zA-Z0-9_-]+$'"; most hosts have it from OpenAI.
-		ToolNames: adapters.NameRule{MaxLen: adapters.MaxToolName},
+		ToolNames: adapters.NameRule{MaxLen: adapters.MaxToolName, LetterFirst: m.Compat.SchemaDialect == "moonshot"},
 		Images:    m.TakesImages(),
 		// https://platform.openai.com/docs/guides/images-vision
 		ImageTypes: []string{"image/jpeg", "image/png", "image/gif", "image/webp"},

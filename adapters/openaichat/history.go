@@ -195,9 +195,18 @@ func (e *encoder) assistant(m *llmdv1.AssistantMessage, at int) (out message, ok
 	empty := out.text == "" && out.parts == nil
 	out.null = empty && !e.compat.RequiresAssistantAfterToolResult && !e.compat.RequiresNonNullAssistantContent
 	if e.compat.RequiresReasoningContentOnAssistantMessages && e.call.Model.Reasoning && out.field == "" {
-		out.field = "reasoning_content"
+		out.field, out.reasoning = "reasoning_content", e.noReasoning()
 	}
 	return out, !empty || len(out.calls) > 0, nil
+}
+
+// noReasoning stands for reasoning that there was none of. To Moonshot an empty text is
+// still "reasoning_content is missing": https://github.com/earendil-works/pi/pull/4178.
+func (e *encoder) noReasoning() string {
+	if e.call.Maker() == "moonshot" {
+		return " "
+	}
+	return ""
 }
 
 // checkExtra: what comes with the history must not become other members of the body.

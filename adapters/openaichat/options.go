@@ -34,7 +34,7 @@ func (e *encoder) sampling() error {
 	if len(c.GetStopSequences()) > maxStops {
 		return adapters.Unsupported("stop_sequences", "config.stop_sequences", fmt.Sprintf("the API takes at most %d", maxStops))
 	}
-	temperature, topP, err := e.call.OpenAISampling(e.effect)
+	temperature, topP, err := e.call.OpenAISampling(e.rejects() == "" && e.opts.Reasons(e.call.Model), e.effect)
 	if err != nil {
 		return err
 	}
@@ -94,9 +94,7 @@ func (e *encoder) caching() error {
 	if mode := e.compat.PromptCacheKeyMode; mode == "enabled" || long && mode != "disabled" {
 		e.w.MemberIf("prompt_cache_key", e.opts.CacheKey(adapters.MaxCacheKey))
 	}
-	if long {
-		e.w.Member("prompt_cache_retention", "24h")
-	}
+	adapters.WriteOpenAIRetention(&e.w, e.opts.Retention, e.compat.SupportsExplicitPromptCacheMode)
 	return nil
 }
 
@@ -119,6 +117,10 @@ func (e *encoder) responseFormat() error {
 	text, err := e.call.OutputSchema()
 	if err != nil || text == "" {
 		return err
+	}
+	if !e.compat.SupportsJSONSchema {
+		return adapters.Unsupported("output_json_schema", "config.output_json_schema",
+			fmt.Sprintf("provider %q gives no answers of model %q by a schema", e.call.Model.Provider, e.call.Model.ID))
 	}
 	switch e.call.Maker() {
 	case "openai":

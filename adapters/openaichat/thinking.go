@@ -39,12 +39,11 @@ func (e *encoder) thinking() error {
 	if e.opts.Summary {
 		e.adjust("reasoning.include_summary has no switch in this API: the host shows what it shows")
 	}
-	canBeOff := e.call.Model.SupportsEffort(llmdv1.ReasoningEffort_REASONING_EFFORT_NONE)
-	forced := e.opts.ToolMode == llmdv1.ToolMode_TOOL_MODE_REQUIRED && e.rejectsForced()
-	if !e.call.Model.Reasoning || e.opts.Thinking == adapters.ThinkingDefault && !(forced && canBeOff) {
+	why := e.rejects()
+	if !e.call.Model.Reasoning || e.opts.Thinking == adapters.ThinkingDefault && why == "" {
 		return nil
 	}
-	t, err := e.plan(forced)
+	t, err := e.plan(why)
 	if err != nil {
 		return err
 	}
@@ -62,15 +61,27 @@ func (e *encoder) thinking() error {
 	return e.checkOn(t, said)
 }
 
-// rejectsForced: these hosts answer "Thinking mode does not support this tool_choice"
-// where a tool must be called, also to a model that thinks unasked.
-// https://api-docs.deepseek.com/guides/thinking_mode
-// https://help.aliyun.com/zh/model-studio/deep-thinking
-func (e *encoder) rejectsForced() bool {
-	return e.compat.ThinkingFormat == "deepseek" || e.compat.ThinkingFormat == "qwen"
-}
+const (
+	besideForced = "the host takes no thinking beside a forced tool choice"
+	besideTools  = "the API takes no tools while the model reasons"
+)
 
-const besideForced = "the host takes no thinking beside a forced tool choice"
+// rejects says why the model must not reason; empty = it may.
+func (e *encoder) rejects() string {
+	deepSeek := e.compat.ThinkingFormat == "deepseek" || e.compat.ThinkingFormat == "qwen"
+	switch {
+	// "Thinking mode does not support this tool_choice", also to a model that thinks
+	// unasked: https://api-docs.deepseek.com/guides/thinking_mode,
+	// https://help.aliyun.com/zh/model-studio/deep-thinking
+	case e.opts.ToolMode == llmdv1.ToolMode_TOOL_MODE_REQUIRED && deepSeek:
+		return besideForced
+	// "Function tools with reasoning_effort are not supported":
+	// https://github.com/openai/openai-openapi/issues/541
+	case len(e.opts.Tools) > 0 && e.compat.RequiresReasoningOffWithTools && e.opts.Reasons(e.call.Model):
+		return besideTools
+	}
+	return ""
+}
 
 // off turns thinking off, though the caller did not say so.
 func (e *encoder) off(reason string) thinking {
@@ -80,18 +91,21 @@ func (e *encoder) off(reason string) thinking {
 }
 
 // plan decides about the budget. One that leaves no room for an answer is shrunk;
-// where that would leave too little, thinking is turned off, as beside a tool that must
-// be called.
-func (e *encoder) plan(forcedTool bool) (thinking, error) {
+// where that would leave too little, thinking is turned off, as where the host rejects
+// it, for which rejected says why. Tools do not turn off what was asked for: they may be
+// there in all requests of a conversation.
+func (e *encoder) plan(rejected string) (thinking, error) {
 	t := thinking{on: e.opts.Thinking == adapters.ThinkingOn, word: e.opts.EffortWord}
 	switch {
 	case e.opts.Thinking == adapters.ThinkingOff:
 		return t, nil
-	case forcedTool && !e.call.Model.SupportsEffort(llmdv1.ReasoningEffort_REASONING_EFFORT_NONE):
+	case rejected != "" && !e.call.Model.SupportsEffort(llmdv1.ReasoningEffort_REASONING_EFFORT_NONE):
 		return t, adapters.Unsupported("reasoning", "reasoning",
-			fmt.Sprintf("%s, and model %q always thinks", besideForced, e.call.Model.ID))
-	case forcedTool:
-		return e.off(besideForced), nil
+			fmt.Sprintf("%s, and model %q always thinks", rejected, e.call.Model.ID))
+	case rejected == besideTools && t.on:
+		return t, adapters.Unsupported("reasoning", "reasoning", rejected+"; the Responses API does")
+	case rejected != "":
+		return e.off(rejected), nil
 	}
 	if t.word == "" {
 		t.word = profile.EffortName(e.opts.Effort)

@@ -13,6 +13,9 @@ import (
 // https://platform.openai.com/docs/guides/function-calling
 func (e *encoder) tools() error {
 	w := &e.w
+	if err := e.toolChoice(); err != nil {
+		return err
+	}
 	if len(e.opts.Tools) == 0 {
 		// Most hosts reject an empty list, a few want one beside a history of calls.
 		if e.compat.RequiresToolsWithToolHistory && hasToolHistory(e.call.Context) {
@@ -37,13 +40,32 @@ func (e *encoder) tools() error {
 	}
 	w.EndArray()
 	adapters.WriteOpenAIToolChoice(w, &e.opts, "required", true)
-	if c := e.config; c != nil && c.ParallelToolCalls != nil {
+	switch c := e.config; {
+	case c == nil || c.ParallelToolCalls == nil:
+	case e.compat.SupportsParallelToolCalls:
 		w.Key("parallel_tool_calls")
 		w.Bool(c.GetParallelToolCalls())
+	default:
+		e.adjust("parallel_tool_calls is left out: the model calls one tool at a time")
 	}
 	if e.compat.ZaiToolStream {
 		w.Key("tool_stream")
 		w.Bool(true)
+	}
+	return nil
+}
+
+// toolChoice puts the caller's rule in words that the host understands.
+func (e *encoder) toolChoice() error {
+	format, o := e.compat.ToolChoiceFormat, &e.opts
+	switch {
+	case format == "words":
+		// The one tool that must be called is the only one that is sent.
+		o.ToolName = ""
+	case format == "auto" && o.ToolMode == llmdv1.ToolMode_TOOL_MODE_REQUIRED:
+		return adapters.Unsupported("tool_choice", "tool_choice", fmt.Sprintf("provider %q cannot be told that a tool must be called", e.call.Model.Provider))
+	case format == "auto" && o.ToolMode == llmdv1.ToolMode_TOOL_MODE_NONE:
+		o.Tools, e.effect.ToolNames = nil, nil
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func (e *encoder) sampling() error {
 	if err := e.call.Refuse("the API", "top_k", "seed", "stop_sequences"); err != nil {
 		return err
 	}
-	temperature, topP, err := e.call.OpenAISampling(e.effect)
+	temperature, topP, err := e.call.OpenAISampling(e.opts.Reasons(e.call.Model), e.effect)
 	if err != nil {
 		return err
 	}
@@ -146,17 +146,6 @@ func (e *encoder) caching() error {
 	if e.compat.PromptCacheKeyMode != "disabled" {
 		w.MemberIf("prompt_cache_key", e.opts.CacheKey(adapters.MaxCacheKey))
 	}
-	explicit := e.compat.SupportsExplicitPromptCacheMode && !e.azure
-	switch {
-	case explicit && e.opts.Retention == llmdv1.CacheRetention_CACHE_RETENTION_NONE:
-		// Only marked prefixes are cached then, and none is marked.
-		w.Key("prompt_cache_options")
-		w.Raw(`{"mode":"explicit"}`)
-	case explicit && long:
-		w.Key("prompt_cache_options")
-		w.Raw(`{"ttl":"30m"}`)
-	case long:
-		w.Member("prompt_cache_retention", "24h")
-	}
+	adapters.WriteOpenAIRetention(w, e.opts.Retention, e.compat.SupportsExplicitPromptCacheMode && !e.azure)
 	return nil
 }

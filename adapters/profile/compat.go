@@ -32,9 +32,20 @@ type Compat struct {
 	RequiresToolsWithToolHistory bool `yaml:"requires_tools_with_tool_history"`
 	// RequiresThinkingAsText: thinking is replayed as text parts.
 	RequiresThinkingAsText bool `yaml:"requires_thinking_as_text"`
-	// RequiresReasoningContentOnAssistantMessages: an empty "reasoning_content"
-	// where there is none.
+	// RequiresReasoningContentOnAssistantMessages: a "reasoning_content" that says
+	// nothing where there is none.
 	RequiresReasoningContentOnAssistantMessages bool `yaml:"requires_reasoning_content_on_assistant_messages"`
+	// RequiresReasoningOffWithTools: the model takes no tools while it reasons.
+	RequiresReasoningOffWithTools bool `yaml:"requires_reasoning_off_with_tools"`
+	// ToolChoiceFormat is "words" where "required" and "none" are understood and the
+	// name of a tool is not, "auto" where the choice is always the model's; empty = all
+	// are understood.
+	ToolChoiceFormat string `yaml:"tool_choice_format"`
+	// SupportsParallelToolCalls: "parallel_tool_calls" is understood; a model that does
+	// not calls one tool at a time.
+	SupportsParallelToolCalls bool `yaml:"supports_parallel_tool_calls"`
+	// SupportsJSONSchema: an answer by a schema can be asked for.
+	SupportsJSONSchema bool `yaml:"supports_json_schema"`
 	// ThinkingFormat is how thinking is switched on and off: "openai",
 	// "openrouter", "deepseek", "zai", "qwen", "qwen-chat-template",
 	// "chat-template", "baseten", "together", "string-thinking" or "ant-ling".
@@ -79,14 +90,17 @@ type Compat struct {
 	SchemaDialect string `yaml:"schema_dialect"`
 	// SupportsVerbosity: "verbosity" is understood.
 	SupportsVerbosity bool `yaml:"supports_verbosity"`
+	// ReasonsByDefault: the model reasons unless it is told not to. One that cannot be
+	// told always does.
+	ReasonsByDefault bool `yaml:"reasons_by_default"`
+	// SupportsExplicitPromptCacheMode: caching is asked for by
+	// "prompt_cache_options".
+	SupportsExplicitPromptCacheMode bool `yaml:"supports_explicit_prompt_cache_mode"`
 
 	// --- openai-responses ---
 
 	// SupportsMaxOutputTokens: "max_output_tokens" is understood.
 	SupportsMaxOutputTokens bool `yaml:"supports_max_output_tokens"`
-	// SupportsExplicitPromptCacheMode: caching is asked for by
-	// "prompt_cache_options".
-	SupportsExplicitPromptCacheMode bool `yaml:"supports_explicit_prompt_cache_mode"`
 
 	// --- anthropic-messages ---
 

@@ -16,6 +16,8 @@ func Defaults(api string) Compat {
 		PromptCacheKeyMode:         "auto",
 		SupportsMaxOutputTokens:    true,
 		SupportsTemperature:        true,
+		SupportsParallelToolCalls:  true,
+		SupportsJSONSchema:         true,
 	}
 	switch api {
 	case "openai-completions":

@@ -108,6 +108,8 @@ func flagWords(key string) []string {
 		return []string{"thinking_token_budget", "thinking_budget", "thinking_budget_tokens"}
 	case "cache_control_format":
 		return []string{"anthropic"}
+	case "tool_choice_format":
+		return []string{"words", "auto"}
 	case "schema_dialect":
 		return []string{"openai", "deepseek", "moonshot"}
 	case "messages_dialect":

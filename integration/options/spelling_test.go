@@ -62,8 +62,9 @@ func spelling(r *row) *regexp.Regexp {
 		},
 		"tool_choice": {
 			"": `tool_choice|tools(\[0\])?`,
-			// Where a forced choice rules thinking out.
-			apiChat: `tool_choice|tools\[0\]|thinking(\.type)?|enable_thinking`, apiGemini: `toolConfig\.functionCallingConfig|tools\[0\]\.functionDeclarations\[0\]`,
+			// Where a forced choice rules thinking out, and a host whose choice is always the
+			// model's gets no tools instead of "none".
+			apiChat: `tool_choice|tools(\[0\])?|tool_stream|thinking(\.type)?|enable_thinking`, apiGemini: `toolConfig\.functionCallingConfig|tools\[0\]\.functionDeclarations\[0\]`,
 			apiVertex:  `toolConfig\.functionCallingConfig|tools\[0\]\.functionDeclarations\[0\]`,
 			apiBedrock: `toolConfig\.toolChoice|toolConfig\.tools(\[0\])?`,
 		},
@@ -76,7 +77,7 @@ func spelling(r *row) *regexp.Regexp {
 		},
 		"cache": {
 			apiAnthropic: `(system\[0\]|messages\[0\]\.content\[0\])\.cache_control(\.ttl)?|header x-session-(affinity|id)`,
-			apiChat:      `prompt_cache_(key|retention)|messages\[.\]\.content(\[0\]\.cache_control\.ttl)?|header (x-session-id|session_id|x-client-request-id|x-session-affinity)`,
+			apiChat:      `prompt_cache_(key|retention|options)|messages\[.\]\.content(\[0\]\.cache_control\.ttl)?|header (x-session-id|session_id|x-client-request-id|x-session-affinity)`,
 			apiResponses: `prompt_cache_(key|retention|options)|header (session-id|x-client-request-id|x-session-id)`,
 			apiAzure:     `prompt_cache_key`,
 			apiBedrock:   `(system|messages\[0\]\.content)\[1\](\.cachePoint\.ttl)?`,

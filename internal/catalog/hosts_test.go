@@ -20,9 +20,9 @@ var matrix = []struct {
 	differs   string
 }{
 	{"unknown", []string{"my-lab"}, []string{"https://llm.example.test/v1", "http://127.0.0.1:1"}, ""},
-	{"openai", []string{"openai"}, []string{"https://api.openai.com/v1"}, "dev strict tier cachekey=enabled schema=openai"},
+	{"openai", []string{"openai", "openai-chat"}, []string{"https://api.openai.com/v1"}, "dev strict tier cachekey=enabled schema=openai"},
 	{"openrouter", []string{"openrouter"}, []string{"https://openrouter.ai/api/v1"}, "thinking=openrouter affinity=openrouter"},
-	{"zai", []string{"zai", "zai-coding-cn"}, []string{"https://api.z.ai/api/paas/v4", "https://open.bigmodel.cn/api/paas/v4"}, "-store -effort max_tokens thinking=zai"},
+	{"zai", []string{"zai", "zai-coding-cn"}, []string{"https://api.z.ai/api/paas/v4", "https://open.bigmodel.cn/api/paas/v4"}, "-store -effort max_tokens thinking=zai choice=auto"},
 	{"together", []string{"together"}, []string{"https://api.together.ai/v1", "https://api.together.xyz/v1"}, "-store -effort max_tokens thinking=together -long"},
 	{"moonshot", []string{"moonshotai", "moonshotai-cn"}, []string{"https://api.moonshot.ai/v1", "https://api.moonshot.cn/v1"}, "-store -effort max_tokens schema=moonshot"},
 	{"kimi-code", nil, []string{"https://api.kimi.com/coding/v1"}, "schema=moonshot"},
@@ -30,8 +30,9 @@ var matrix = []struct {
 	{"cf-g", []string{"cloudflare-ai-gateway"}, []string{"https://gateway.ai.cloudflare.com/v1/a/g/compat"}, "-store -effort max_tokens -long"},
 	{"nvidia", []string{"nvidia"}, []string{"https://integrate.api.nvidia.com/v1"}, "-store -effort max_tokens -long"},
 	{"ant-ling", []string{"ant-ling"}, []string{"https://api.ant-ling.com/v1"}, "-store -effort max_tokens thinking=ant-ling -long"},
-	{"cerebras", []string{"cerebras"}, []string{"https://api.cerebras.ai/v1"}, "-store"},
-	{"deepseek", []string{"deepseek"}, []string{"https://api.deepseek.com", "https://API.DeepSeek.com:443/v1"}, "-store max_tokens thinking=deepseek reasoning_content schema=deepseek"},
+	{"cerebras", []string{"cerebras"}, []string{"https://api.cerebras.ai/v1"}, "-store -long"},
+	{"groq", []string{"groq"}, []string{"https://api.groq.com/openai/v1"}, "-long"},
+	{"deepseek", []string{"deepseek"}, []string{"https://api.deepseek.com", "https://API.DeepSeek.com:443/v1"}, "-store max_tokens thinking=deepseek reasoning_content schema=deepseek -schemas"},
 	{"xai", []string{"xai"}, []string{"https://api.x.ai/v1"}, "-store -effort"},
 	{"chutes", nil, []string{"https://llm.chutes.ai/v1"}, "-store max_tokens"},
 	{"opencode", []string{"opencode", "opencode-go"}, []string{"https://opencode.ai/zen/v1"}, "-store"},
@@ -59,6 +60,8 @@ func differences(c profile.Compat) string {
 	add(c.SupportsServiceTier, "tier")
 	add(c.PromptCacheKeyMode != "auto", "cachekey="+c.PromptCacheKeyMode)
 	add(c.SchemaDialect != "", "schema="+c.SchemaDialect)
+	add(!c.SupportsJSONSchema, "-schemas")
+	add(c.ToolChoiceFormat != "", "choice="+c.ToolChoiceFormat)
 	slices.Sort(d)
 	return strings.Join(d, " ")
 }
@@ -98,7 +101,7 @@ func TestCompatDefaults(t *testing.T) {
 	want := profile.Compat{
 		SupportsStore: true, SupportsReasoningEffort: true, SupportsUsageInStreaming: true, SupportsFinishReason: true,
 		MaxTokensField: "max_completion_tokens", ThinkingFormat: "openai", SessionAffinityFormat: "openai", SupportsLongCacheRetention: true,
-		PromptCacheKeyMode: "auto", SupportsMaxOutputTokens: true, SupportsTemperature: true,
+		PromptCacheKeyMode: "auto", SupportsMaxOutputTokens: true, SupportsTemperature: true, SupportsParallelToolCalls: true, SupportsJSONSchema: true,
 	}
 	if diff := cmp.Diff(want, hostCompat(t, "openai-completions", "lab", "http://127.0.0.1:1", "m")); diff != "" {
 		t.Errorf("openai-completions (-want +got):\n%s", diff)
@@ -120,6 +123,22 @@ func TestOtherAPIs(t *testing.T) {
 		{"openai-responses", "openai", "http://127.0.0.1:1", "gpt-50", func(c profile.Compat) bool { return !c.SupportsVerbosity }},
 		{"openai-responses", "openai", "http://127.0.0.1:1", "GPT-5:free", func(c profile.Compat) bool { return c.SupportsVerbosity }},
 		{"openai-responses", "lab", "http://127.0.0.1:1", "gpt-5", func(c profile.Compat) bool { return !c.SupportsVerbosity }},
+		{"openai-completions", "openai-chat", "http://127.0.0.1:1", "gpt-5.6-sol", func(c profile.Compat) bool {
+			return c.ReasonsByDefault && c.RequiresReasoningOffWithTools && !c.SupportsTemperature && c.SupportsDeveloperRole
+		}},
+		{"openai-completions", "openai-chat", "http://127.0.0.1:1", "gpt-6.1-terra", func(c profile.Compat) bool { return c.ReasonsByDefault && c.RequiresReasoningOffWithTools }},
+		{"openai-completions", "openai-chat", "http://127.0.0.1:1", "gpt-5.4-mini", func(c profile.Compat) bool { return !c.ReasonsByDefault && c.RequiresReasoningOffWithTools }},
+		{"openai-completions", "openai-chat", "http://127.0.0.1:1", "gpt-5.2", func(c profile.Compat) bool { return !c.ReasonsByDefault && !c.RequiresReasoningOffWithTools }},
+		{"openai-completions", "openai-chat", "http://127.0.0.1:1", "o4-mini", func(c profile.Compat) bool { return !c.SupportsParallelToolCalls }},
+		{"openai-responses", "openai", "http://127.0.0.1:1", "o4-mini", func(c profile.Compat) bool { return c.SupportsParallelToolCalls }},
+		{"openai-responses", "openai", "http://127.0.0.1:1", "gpt-6-sol", func(c profile.Compat) bool { return c.ReasonsByDefault && !c.RequiresReasoningOffWithTools }},
+		{"openai-responses", "openai", "http://127.0.0.1:1", "gpt-5.4", func(c profile.Compat) bool { return !c.ReasonsByDefault && !c.SupportsTemperature }},
+		{"openai-completions", "moonshotai", "http://127.0.0.1:1", "kimi-k2.6", func(c profile.Compat) bool {
+			return c.ReasonsByDefault && !c.SupportsTemperature && c.RequiresReasoningContentOnAssistantMessages && c.ToolChoiceFormat == ""
+		}},
+		{"openai-completions", "moonshotai", "http://127.0.0.1:1", "kimi-k3.1-pro", func(c profile.Compat) bool { return c.ToolChoiceFormat == "words" }},
+		{"openai-completions", "groq", "http://127.0.0.1:1", "llama-3.3-70b-versatile", func(c profile.Compat) bool { return !c.SupportsJSONSchema }},
+		{"openai-completions", "groq", "http://127.0.0.1:1", "openai/gpt-oss-20b", func(c profile.Compat) bool { return c.SupportsJSONSchema }},
 		{"azure-openai-responses", "lab", "http://127.0.0.1:1", "m", func(c profile.Compat) bool { return c.SupportsDeveloperRole && c.SupportsStrictMode }},
 		{"openai-completions", "openrouter", "http://127.0.0.1:1", "anthropic/claude-9", func(c profile.Compat) bool { return c.CacheControlFormat == "anthropic" }},
 		{"openai-completions", "openrouter", "http://127.0.0.1:1", "anthropical/x", func(c profile.Compat) bool { return c.CacheControlFormat == "" }},

@@ -126,7 +126,7 @@ func ModelMessage(m *profile.Model) *llmdv1.Model {
 		ParallelTools: true,
 		// On Bedrock the models that hold to the schemas of tools hold to one of the
 		// answer, too. https://docs.aws.amazon.com/bedrock/latest/userguide/structured-output.html
-		JsonSchema: m.API != "bedrock-converse-stream" || m.Compat.SupportsStrictMode,
+		JsonSchema: m.Compat.SupportsJSONSchema && (m.API != "bedrock-converse-stream" || m.Compat.SupportsStrictMode),
 		Images:     m.TakesImages(),
 		Signatures: m.Reasoning && m.API != "openai-completions",
 	}
