@@ -34,6 +34,8 @@ type decoder struct {
 	field          string // the field that the thinking came in
 	details        details
 	signed         thinkingBlocks
+	opaque         string // GitHub Copilot's
+	unsigned       bool   // not all of these are told
 	calls          calls
 	refused        bool
 
@@ -57,6 +59,9 @@ type decoder struct {
 func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
 	err := d.decode(f, sink)
 	kept := d.kept + d.details.kept + d.signed.kept + d.calls.kept
+	if d.unsigned {
+		kept += len(d.opaque)
+	}
 	sink.Hold(kept - d.held)
 	d.held = kept
 	return err
@@ -125,9 +130,7 @@ func (d *decoder) moreAfter(c *chunk) bool {
 // Finish implements adapters.Decoder.
 func (d *decoder) Finish(sink *adapters.Sink) error {
 	if d.stopped {
-		if d.details.kept > 0 || d.signed.kept > 0 { // they came with a further marker
-			d.sign(sink)
-		}
+		d.signLate(sink)
 		return nil
 	}
 	d.calls.settle(adapters.InnerBeginning, sink)
@@ -327,17 +330,31 @@ func (d *decoder) reasoning(delta *delta, sink *adapters.Sink) {
 		}
 	}
 	d.keepParts(from.others, sink)
+	d.seals(delta, sink)
+}
+
+// seals reads what the thinking goes back by, beside its words.
+func (d *decoder) seals(delta *delta, sink *adapters.Sink) {
 	for _, raw := range delta.ReasoningDetails {
 		if jsonwire.Says(raw) {
-			d.think("", sink)
 			d.details.add(raw)
+			d.seal(sink)
 		}
 	}
 	for _, raw := range delta.ThinkingBlocks {
 		if d.signed.add(raw) {
-			d.think("", sink)
+			d.seal(sink)
 		}
 	}
+	if delta.ReasoningOpaque != "" {
+		d.opaque = string(delta.ReasoningOpaque)
+		d.seal(sink)
+	}
+}
+
+func (d *decoder) seal(sink *adapters.Sink) {
+	d.think("", sink)
+	d.unsigned = true
 }
 
 // think adds to the thinking block, which details alone open, too: without a
@@ -432,23 +449,37 @@ func (d *decoder) wrapUp(sink *adapters.Sink) {
 	d.calls.end(sink)
 	if first { // lists are told as a whole: not with each marker
 		d.sign(sink)
-	} else if len(d.details.items)+len(d.signed.items) == 0 {
+	} else if !d.sealed() {
 		d.signField(sink)
 	}
 	d.sources(sink)
 }
 
-// sign gives the thinking what it goes back by: the host's own list, or else the name of
-// its field.
+func (d *decoder) sealed() bool {
+	return len(d.details.items)+len(d.signed.items) > 0 || d.opaque != ""
+}
+
+// signLate gives the thinking what came of it behind the first marker.
+func (d *decoder) signLate(sink *adapters.Sink) {
+	if d.unsigned {
+		d.sign(sink)
+	}
+}
+
+// sign gives the thinking what it goes back by: the host's own list or word, or else the
+// name of its field.
 func (d *decoder) sign(sink *adapters.Sink) {
 	switch {
 	case len(d.details.items) > 0:
 		sink.Signature(d.thinking, formatDetails, d.details.json())
 	case len(d.signed.items) > 0:
 		sink.Signature(d.thinking, formatBlocks, d.signed.json())
+	case d.opaque != "":
+		sink.Signature(d.thinking, formatOpaque, []byte(d.opaque))
 	default:
 		d.signField(sink)
 	}
+	d.unsigned = false
 	d.details.kept = 0
 	d.signed.told()
 }
@@ -503,7 +534,7 @@ func (d *decoder) keepAll(kind string, pieces []json.RawMessage, sink *adapters.
 // goOn reads a chunk behind the terminal marker, where only the usage is of interest. But
 // proxies stop with every call, or with every chunk, as old models of Google do: what stands
 // in one chunk with a further marker belongs to the answer, and where the first ones say
-// "stop" a last one tells more.
+// "stop" a last one tells more. What the thinking goes back by may come last of all.
 // https://github.com/BerriAI/litellm/pull/31634 and
 // https://github.com/BerriAI/litellm/issues/2195
 func (d *decoder) goOn(c *chunk, sink *adapters.Sink) {
@@ -511,6 +542,9 @@ func (d *decoder) goOn(c *chunk, sink *adapters.Sink) {
 		switch ch := &c.Choices[i]; {
 		case ch.Index != 0:
 		case !ch.says():
+			if ch.Delta != nil {
+				d.seals(ch.Delta, sink)
+			}
 			if ch.ended() && d.ending.stop == llmdv1.StopReason_STOP_REASON_STOP && meaning(string(ch.FinishReason)) != d.ending {
 				d.stop(ch, sink)
 			}
@@ -541,6 +575,7 @@ func (d *decoder) done(sink *adapters.Sink) {
 func (d *decoder) finish(sink *adapters.Sink) {
 	if !d.complete {
 		d.complete = true
+		d.signLate(sink)
 		sink.Complete()
 	}
 }

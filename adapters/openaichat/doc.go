@@ -31,6 +31,10 @@
 //     "reasoning_content". The signature has format chat.thinking_blocks and
 //     holds those that are signed, which go back as they are.
 //     https://docs.litellm.ai/docs/reasoning_content
+//   - A word "reasoning_opaque" behind the thoughts in "reasoning_text" (GitHub
+//     Copilot). The signature has format chat.reasoning_opaque and holds that
+//     word, which goes back with the thoughts.
+//     https://github.com/anomalyco/opencode/pull/8900
 //
 // Google signs calls, and the text of an answer, in "extra_content" beside them. The
 // signature has format chat.extra_content and holds that object, which goes back where

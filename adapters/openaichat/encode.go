@@ -16,6 +16,7 @@ const (
 	formatField   = "chat.reasoning_field"
 	formatDetails = "chat.reasoning_details"
 	formatBlocks  = "chat.thinking_blocks"
+	formatOpaque  = "chat.reasoning_opaque"
 	formatExtra   = "chat.extra_content"
 	formatCallID  = "chat.tool_call_id"
 )
@@ -48,7 +49,7 @@ func (*Adapter) Constraints(m *profile.Model) adapters.Constraints {
 		// Images leave their result for a user message, so an error does not matter.
 		ErrorResultImages: true,
 		Prefill:           true,
-		SignatureFormats:  []string{formatField, formatDetails, formatBlocks, formatExtra, formatCallID},
+		SignatureFormats:  []string{formatField, formatDetails, formatBlocks, formatOpaque, formatExtra, formatCallID},
 		UnsignedThinking:  m.Compat.RequiresThinkingAsText,
 		// A message needs content or calls; thinking stands beside them.
 		AnswerBesideThinking: !m.Compat.RequiresThinkingAsText,

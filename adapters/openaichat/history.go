@@ -31,6 +31,7 @@ type message struct {
 	// are JSON arrays.
 	field, reasoning string
 	details, blocks  string
+	opaque           string
 	extra            []byte // Google's, a JSON object
 	calls            []*llmdv1.ToolCall
 	callID, toolName string
@@ -240,6 +241,12 @@ func (e *encoder) replayThinking(out *message, m *llmdv1.AssistantMessage, texts
 			} else {
 				lists = append(lists, string(data))
 			}
+		case formatOpaque:
+			out.opaque = string(data)
+			if strings.TrimSpace(t.GetThinking()) != "" {
+				out.field = "reasoning_text"
+				thoughts = append(thoughts, t.GetThinking())
+			}
 		case formatField:
 			if !isReasoningField(string(data)) {
 				return &adapters.FieldError{Field: field, Detail: "not the name of a field for reasoning"}
@@ -388,6 +395,7 @@ func (e *encoder) message(m *message) {
 		w.Key("thinking_blocks")
 		w.Raw(m.blocks)
 	}
+	w.MemberIf("reasoning_opaque", m.opaque)
 	if m.extra != nil {
 		w.Key("extra_content")
 		w.RawBytes(m.extra)

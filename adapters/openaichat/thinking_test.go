@@ -148,6 +148,20 @@ func TestThinkingFormats(t *testing.T) {
 
 func format(f string) func(*profile.Compat) { return func(c *profile.Compat) { c.ThinkingFormat = f } }
 
+// TestOpaque: what GitHub Copilot gave goes back beside the thoughts, if they had words.
+func TestOpaque(t *testing.T) {
+	for thoughts, want := range map[string]string{
+		"a": `"reasoning_text":"a","reasoning_opaque":"O\"",`,
+		" ": `"reasoning_opaque":"O\"",`,
+	} {
+		g := ask()
+		g.Context.Messages = append(g.Context.Messages, assistantMessage(assistantThinking(thoughts, formatOpaque, `O"`), assistantCall("1", "f", "{}")))
+		if body := encode(t, model(), g); !strings.Contains(body, `{"role":"assistant","content":null,`+want+`"tool_calls"`) {
+			t.Errorf("%s: %s", thoughts, body)
+		}
+	}
+}
+
 func TestThinkingBudget(t *testing.T) {
 	field := func(c *profile.Compat) { c.ThinkingFormat, c.ThinkingTokenBudgetField = "qwen", "thinking_budget" }
 	for name, c := range map[string]struct {

@@ -128,7 +128,7 @@ func (u *usual) readDelta(c *jsonwire.Cursor) {
 			u.text(c, &u.delta.Reasoning.text)
 		case "tool_calls":
 			u.readCalls(c)
-		case "refusal", "reasoning_text", "reasoning_details", "thinking_blocks", "function_call", "annotations", "images", "executed_tools", "audio", "extra_content":
+		case "refusal", "reasoning_text", "reasoning_details", "reasoning_opaque", "thinking_blocks", "function_call", "annotations", "images", "executed_tools", "audio", "extra_content":
 			nothing(c)
 		case "role", "channel", "token_id":
 			c.Skip() // no field of delta

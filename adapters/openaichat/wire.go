@@ -64,7 +64,8 @@ type delta struct {
 	Reasoning        content                `json:"reasoning"`
 	ReasoningText    content                `json:"reasoning_text"`
 	ReasoningDetails items[json.RawMessage] `json:"reasoning_details"`
-	ThinkingBlocks   items[json.RawMessage] `json:"thinking_blocks"` // LiteLLM
+	ThinkingBlocks   items[json.RawMessage] `json:"thinking_blocks"`  // LiteLLM
+	ReasoningOpaque  jsonwire.Word          `json:"reasoning_opaque"` // GitHub Copilot
 	ToolCalls        items[callDelta]       `json:"tool_calls"`
 	FunctionCall     *functionDelta         `json:"function_call"` // before tools
 	Annotations      items[json.RawMessage] `json:"annotations"`
