@@ -46,6 +46,7 @@ type decoder struct {
 	tagged             bool // a thought that Google marks is open
 
 	began    bool   // a frame came that is no error
+	earlier  bool   // an earlier frame had something of the answer
 	unmarked bool   // a piece of the answer came without the terminal marker
 	stopped  bool   // the terminal marker came
 	ending   ending // what it came to
@@ -100,8 +101,13 @@ func (d *decoder) decode(f frame.Frame, sink *adapters.Sink) error {
 	d.identify(c, sink)
 	reported := d.reported(c, sink)
 	for i := range c.Choices {
-		// Other numbers are other answers to the same request.
-		if ch := &c.Choices[i]; ch.Index == 0 && !d.stopped {
+		// Other numbers are other answers to the same request. GitHub Copilot splits one
+		// answer over several: https://github.com/zeroclaw-labs/zeroclaw/pull/2136
+		switch ch := &c.Choices[i]; {
+		case ch.Index != 0:
+		case d.stopped:
+			d.further(ch, sink)
+		default:
 			d.choice(ch, sink)
 			d.unmarked = d.unmarked || !ch.ended() && ch.says()
 			switch failed := len(ch.Error) > 0 && jsonwire.Says(ch.Error); {
@@ -115,6 +121,7 @@ func (d *decoder) decode(f frame.Frame, sink *adapters.Sink) error {
 			}
 		}
 	}
+	d.earlier = d.blocks > 0
 	if d.stopped && reported && !d.moreAfter(c) {
 		d.finish(sink)
 	}
@@ -223,7 +230,7 @@ func (d *decoder) choice(c *choice, sink *adapters.Sink) {
 	if delta == nil {
 		// Perplexity repeats the whole message beside each delta; it counts only
 		// where there is no stream.
-		if delta = c.Message; delta == nil || d.blocks > 0 {
+		if delta = c.Message; delta == nil || d.earlier {
 			return
 		}
 	}
@@ -539,21 +546,27 @@ func (d *decoder) keepAll(kind string, pieces []json.RawMessage, sink *adapters.
 // https://github.com/BerriAI/litellm/issues/2195
 func (d *decoder) goOn(c *chunk, sink *adapters.Sink) {
 	for i := range c.Choices {
-		switch ch := &c.Choices[i]; {
-		case ch.Index != 0:
-		case !ch.says():
-			if ch.Delta != nil {
-				d.seals(ch.Delta, sink)
-			}
-			if ch.ended() && d.ending.stop == llmdv1.StopReason_STOP_REASON_STOP && meaning(string(ch.FinishReason)) != d.ending {
-				d.stop(ch, sink)
-			}
-		case ch.ended():
-			d.choice(ch, sink)
-			d.stop(ch, sink)
-		default:
-			sink.Late(&d.late)
+		if ch := &c.Choices[i]; ch.Index == 0 {
+			d.further(ch, sink)
 		}
+	}
+}
+
+// further reads a choice behind one with the terminal marker.
+func (d *decoder) further(c *choice, sink *adapters.Sink) {
+	switch {
+	case !c.says() && (c.Message == nil || d.earlier):
+		if c.Delta != nil {
+			d.seals(c.Delta, sink)
+		}
+		if c.ended() && d.ending.stop == llmdv1.StopReason_STOP_REASON_STOP && meaning(string(c.FinishReason)) != d.ending {
+			d.stop(c, sink)
+		}
+	case c.ended():
+		d.choice(c, sink)
+		d.stop(c, sink)
+	default:
+		sink.Late(&d.late)
 	}
 }
 
