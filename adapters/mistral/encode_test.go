@@ -105,12 +105,12 @@ func TestBody(t *testing.T) {
 	g.Context.Tools = []*llmdv1.Tool{{Name: "f", Description: "d", ParametersJsonSchema: `{ "type":"object" }`}, {Name: "g", Strict: llmdv1.StrictMode_STRICT_MODE_PREFER}}
 	g.ConversationId = "conv"
 	g.Config = &llmdv1.GenerationConfig{
-		Temperature: new(0.1), TopP: proto.Float64(1), MaxOutputTokens: proto.Int32(100), StopSequences: []string{"\n", "b"}, Seed: proto.Int64(7),
+		Temperature: new(0.1), TopP: proto.Float64(1), TopK: proto.Int32(3), MaxOutputTokens: proto.Int32(100), StopSequences: []string{"\n", "b"}, Seed: proto.Int64(7),
 		OutputJsonSchema: `{"type":"object" }`, ParallelToolCalls: new(false), ServiceTier: llmdv1.ServiceTier_SERVICE_TIER_STANDARD,
 	}
 	g.ToolChoice = &llmdv1.ToolChoice{Choice: &llmdv1.ToolChoice_Mode{Mode: llmdv1.ToolMode_TOOL_MODE_AUTO}}
 	g.Reasoning = &llmdv1.ReasoningConfig{Effort: high}
-	want := `{"model":"m1","stream":true,"max_tokens":100,"temperature":0.1,"top_p":1,"random_seed":7,"stop":["\n","b"],` +
+	want := `{"model":"m1","stream":true,"max_tokens":100,"temperature":0.1,"top_p":1,"top_k":3,"random_seed":7,"stop":["\n","b"],` +
 		`"reasoning_effort":"high","prompt_cache_key":"conv",` +
 		`"response_format":{"type":"json_schema","json_schema":{"name":"output","schema":{"type":"object" },"strict":true}},` +
 		`"tools":[{"type":"function","function":{"name":"f","description":"d","parameters":{ "type":"object" },"strict":false}},` +
@@ -251,7 +251,6 @@ func TestRefused(t *testing.T) {
 		capability string // empty = a FieldError
 		field      string
 	}{
-		"top_k":         {config(&llmdv1.GenerationConfig{TopK: proto.Int32(3)}), "top_k", "generation.config.top_k"},
 		"verbosity":     {config(&llmdv1.GenerationConfig{Verbosity: llmdv1.Verbosity_VERBOSITY_LOW}), "verbosity", "generation.config.verbosity"},
 		"seed":          {config(&llmdv1.GenerationConfig{Seed: proto.Int64(-1)}), "seed", "generation.config.seed"},
 		"flex tier":     {config(&llmdv1.GenerationConfig{ServiceTier: llmdv1.ServiceTier_SERVICE_TIER_FLEX}), "service_tier", "generation.config.service_tier"},

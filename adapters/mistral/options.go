@@ -15,7 +15,7 @@ const maxTemperature = 1.5
 // refuse names the explicit options that the API has no field for. Unknown fields
 // are errors there, so they cannot be tried.
 func (e *encoder) refuse() error {
-	if err := e.call.Refuse("the API", "top_k", "verbosity", "user", "cache_retention", "reasoning_budget"); err != nil {
+	if err := e.call.Refuse("the API", "verbosity", "user", "cache_retention", "reasoning_budget"); err != nil {
 		return err
 	}
 	switch {
@@ -40,6 +40,10 @@ func (e *encoder) sampling() error {
 	}
 	w.FloatIf("temperature", c.Temperature)
 	w.FloatIf("top_p", c.TopP)
+	if c.TopK != nil {
+		w.Key("top_k")
+		w.Int(int64(c.GetTopK()))
+	}
 	if c.Seed != nil {
 		w.Key("random_seed")
 		w.Int(c.GetSeed())

@@ -18,7 +18,7 @@ func mistralRules() []Rule {
 		{ID: "mistral.body.object", Doc: docMistral, check: isObject},
 		{ID: "mistral.body.fields", Doc: docMistral, check: knownFields("model messages", "frequency_penalty guardrails max_tokens metadata n "+
 			"parallel_tool_calls prediction presence_penalty prompt_cache_key prompt_mode random_seed reasoning_effort response_format safe_prompt "+
-			"stop stream temperature tool_choice tools top_p")},
+			"stop stream temperature tool_choice tools top_k top_p")},
 		{ID: "mistral.message.fields", Doc: docMistral, check: mistralMessageFields},
 		{ID: "mistral.sampling.range", Doc: docMistral, check: mistralSampling},
 
