@@ -127,6 +127,7 @@ func TestEncodeOptions(t *testing.T) {
 		{"effort as a budget", "gemini-2.5-pro", reasoning(high, 0, false), `{` + hiContents + `,"generationConfig":{"thinkingConfig":{"includeThoughts":true,"thinkingBudget":32768}}}`},
 		{"lite", "gemini-2.5-flash-lite", reasoning(minimal, 0, false), `{` + hiContents + `,"generationConfig":{"thinkingConfig":{"includeThoughts":true,"thinkingBudget":512}}}`},
 		{"flash", "gemini-2.5-flash-preview-09-2025", reasoning(minimal, 0, false), `{` + hiContents + `,"generationConfig":{"thinkingConfig":{"includeThoughts":true,"thinkingBudget":128}}}`},
+		{"what builds on Gemini 3", "gemini-robotics-er-2-preview", reasoning(low, 0, false), `{` + hiContents + `,"generationConfig":{"thinkingConfig":{"includeThoughts":true,"thinkingLevel":"LOW"}}}`},
 		{"unknown model", "gemini-robotics-er", reasoning(high, 0, false), `{` + hiContents + `,"generationConfig":{"thinkingConfig":{"includeThoughts":true,"thinkingBudget":-1}}}`},
 		{"own budget wins", "gemini-2.5-flash", reasoning(low, 5000, false), `{` + hiContents + `,"generationConfig":{"thinkingConfig":{"includeThoughts":true,"thinkingBudget":5000}}}`},
 		{"off", "gemini-2.5-flash", reasoning(none, 0, false), `{` + hiContents + `,"generationConfig":{"thinkingConfig":{"thinkingBudget":0}}}`},
@@ -173,6 +174,7 @@ func TestEncodeRefusals(t *testing.T) {
 		{"gemini-2.5-flash-lite", "reasoning_budget", "generation.reasoning.budget_tokens", reasoning(noEffort, 511, false)},
 		{"gemini-3-pro-preview", "reasoning_budget", "generation.reasoning.budget_tokens", reasoning(low, 500, false)},
 		{"gemma-4-31b-it", "reasoning_budget", "generation.reasoning.budget_tokens", reasoning(noEffort, 500, false)},
+		{"gemini-4-argon", "reasoning_budget", "generation.reasoning.budget_tokens", reasoning(noEffort, 500, false)},
 		{"gemini-2.5-flash", "strict_tools", "generation.context.tools[1].strict", func(g *llmdv1.Generation) {
 			g.Context.Tools = []*llmdv1.Tool{tool("a", "", 0), tool("b", "", llmdv1.StrictMode_STRICT_MODE_REQUIRE)}
 		}},
@@ -338,7 +340,7 @@ func TestConstraints(t *testing.T) {
 		}
 	}
 	for id, prefill := range map[string]bool{
-		"gemini-3-pro-preview": true, "gemini-3.1-pro": true, "gemini-3.5-flash": true,
+		"gemini-3-pro-preview": true, "gemini-3.1-pro": true, "gemini-3.5-flash": true, "gemini-robotics-er-2-preview": true,
 		"gemini-3.5-flash-lite": false, "gemini-3.6-flash": false, "gemini-4-argon": false, "gemini-flash-latest": false,
 	} {
 		c := constraints(id)

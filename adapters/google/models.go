@@ -30,6 +30,9 @@ func parseModel(id string) model {
 		}
 	}
 	m.major, m.minor = version(id)
+	if robotics(id) >= 2 {
+		m.major, m.minor, id = 3, 5, "flash"
+	}
 	if m.major == 0 && m.family == "gemini" && strings.HasSuffix(id, "-latest") {
 		m.major = newest
 	}
@@ -54,6 +57,19 @@ func version(s string) (major, minor int) {
 	return major, minor
 }
 
+// robotics is the version of a Robotics-ER model, which counts for itself: 2 builds on
+// Gemini 3.5 Flash. 0 = another model.
+//
+// https://ai.google.dev/gemini-api/docs/robotics-overview
+func robotics(id string) int {
+	rest, _ := strings.CutPrefix(id, "robotics-er-")
+	if rest == id {
+		return 0
+	}
+	major, _ := version(rest)
+	return major
+}
+
 // bareID is the id without the collection that it may be given with.
 func bareID(id string) string {
 	id = strings.TrimPrefix(id, "publishers/google/")
@@ -74,6 +90,15 @@ func (m model) three() bool { return m.family == "gemini" && m.major >= 3 }
 // https://ai.google.dev/gemini-api/docs/thinking#thinking-levels
 func (m model) levels() bool { return m.three() || m.family == "gemma" && m.major >= 4 }
 
+// takesBudget: a model with levels understands a number of tokens, too. From Gemini 4
+// on it is an error: "Thinking budget is not supported for this model. Use thinking
+// level instead."
+//
+// https://docs.cloud.google.com/gemini-enterprise-agent-platform/models/guides/gemini-4-argon
+func (m model) takesBudget() bool {
+	return m.family == "gemini" && (m.major < 4 || m.major == newest)
+}
+
 // callIDs: function calls and their responses carry ids.
 func (m model) callIDs() bool {
 	return m.three() || m.family == "claude" || m.family == "gpt-oss"
@@ -82,7 +107,7 @@ func (m model) callIDs() bool {
 // signsCalls: the first function call of a step must carry a signature.
 func (m model) signsCalls() bool { return m.three() }
 
-// nestedImages: images of a function response stand inside it.
+// nestedImages: images of a function response stand inside it, if it takes their type.
 //
 // https://ai.google.dev/gemini-api/docs/function-calling#multimodal
 func (m model) nestedImages() bool { return m.three() || m.family != "gemini" }

@@ -67,16 +67,16 @@ func (e *encoder) thinkingOff(t *thinkingConfig) error {
 	return nil
 }
 
-// level sets the thinking level. A budget alone is understood by these models
-// too, but not beside a level.
+// level sets the thinking level. A budget alone is understood by Gemini 3, too, but
+// not beside a level.
 func (e *encoder) level(t *thinkingConfig) error {
 	o := e.call.Options
 	const budgetField = "generation.reasoning.budget_tokens"
 	switch {
+	case o.BudgetTokens > 0 && !e.model.takesBudget():
+		return e.lacks("reasoning_budget", budgetField, "takes no thinking budget")
 	case o.BudgetTokens > 0 && o.EffortExplicit:
 		return e.lacks("reasoning_budget", budgetField, "takes a thinking level or a budget, not both")
-	case o.BudgetTokens > 0 && e.model.family != "gemini":
-		return e.lacks("reasoning_budget", budgetField, "takes no thinking budget")
 	case o.BudgetTokens > 0:
 		n, note := adapters.FitBudget(o.BudgetTokens, o.MaxOutputTokens, true)
 		if n == 0 {
