@@ -19,6 +19,7 @@ const (
 	RuleProviderImage      Rule = "provider_content.image"
 	RuleProviderOrphan     Rule = "provider_content.orphan"
 	RuleProviderOutputOnly Rule = "provider_content.output_only"
+	RuleProviderSignature  Rule = "provider_content.signature_removed"
 	RuleReasoningOrphan    Rule = "reasoning_item.orphan"
 	RuleReasoningEmpty     Rule = "reasoning_item.empty"
 	RuleItemDuplicate      Rule = "item.duplicate"
@@ -37,7 +38,7 @@ const (
 func Rules() []Rule {
 	return []Rule{
 		RulePrefillTrimmed, RuleAssistantInserted, RuleTextPlaceholder, RuleThinkingAsText, RuleResultsReordered, RuleImagesMoved,
-		RuleUnnamedMember, RuleProviderImage, RuleProviderOrphan, RuleProviderOutputOnly,
+		RuleUnnamedMember, RuleProviderImage, RuleProviderOrphan, RuleProviderOutputOnly, RuleProviderSignature,
 		RuleReasoningOrphan, RuleReasoningEmpty, RuleItemDuplicate, RuleItemID, RuleContentOrphan,
 	}
 }

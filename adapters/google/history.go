@@ -156,8 +156,9 @@ func (e *encoder) callPart(t *turn, c *llmdv1.ToolCall, first bool) {
 	e.w.EndObject()
 }
 
-// ownPart writes a part of Google's own tools byte for byte. What is said about a
-// whole answer, such as its sources, is no part and has no place in a request.
+// ownPart writes a part of Google's own tools byte for byte, but for the signature of
+// another model. What is said about a whole answer, such as its sources, is no part
+// and has no place in a request.
 func (e *encoder) ownPart(t *turn, c *llmdv1.ProviderContent, i, j int) error {
 	if isMetadata(c.GetType()) {
 		e.report(e.call.ChangeBlock(i, j, adapters.Rewritten, adapters.RuleProviderOutputOnly,
@@ -167,6 +168,12 @@ func (e *encoder) ownPart(t *turn, c *llmdv1.ProviderContent, i, j int) error {
 	raw := c.GetRawJson()
 	if jsonstream.Object(raw) != nil {
 		return &adapters.FieldError{Field: e.call.BlockField(i, "assistant", j) + ".provider_content.raw_json", Detail: "not one JSON object"}
+	}
+	if c.GetModel() != e.call.Model.ID {
+		if part, signed := unsigned(raw); signed {
+			raw = part
+			e.report(e.call.ChangeBlock(i, j, adapters.Rewritten, adapters.RuleProviderSignature, "another model signed it"))
+		}
 	}
 	t.place()
 	e.w.RawBytes(raw)
@@ -192,11 +199,8 @@ func (e *encoder) results(first int, group []*llmdv1.Message, calls []*llmdv1.As
 		e.w.EndObject()
 	}
 	t.end()
-	if e.model.nestedImages() {
-		return nil
-	}
-	// Gemini before 3 reads images in a turn of the user's alone; it must not split
-	// the group.
+	// Gemini before 3 reads images in a turn of the user's alone, and so do later models
+	// those of other types; it must not split the group.
 	after := turn{e: e, role: "user"}
 	for _, r := range list {
 		if err := e.resultImages(&after, r.ToolResultMessage, r.index); err != nil {
@@ -255,17 +259,17 @@ func (e *encoder) response(r *llmdv1.ToolResultMessage, name string, index int) 
 		key = "error"
 	}
 	text := resultText(r)
-	if blank(text) && hasImages(r) {
+	if blank(text) && (e.hasImages(r, true) || e.hasImages(r, false)) {
 		text = seeImage
 		e.report(e.call.Change(index, adapters.Rewritten, adapters.RuleTextPlaceholder, fmt.Sprintf("the API wants some text: sent with %q", seeImage)))
 	}
 	e.w.Member(key, text)
 	e.w.EndObject()
-	if e.model.nestedImages() && hasImages(r) {
+	if e.hasImages(r, true) {
 		e.w.Key("parts")
 		e.w.BeginArray()
 		for j, b := range r.GetContent() {
-			if b.GetImage() == nil {
+			if b.GetImage() == nil || !e.nests(b.GetImage()) {
 				continue
 			}
 			e.w.BeginObject()
@@ -281,14 +285,14 @@ func (e *encoder) response(r *llmdv1.ToolResultMessage, name string, index int) 
 }
 
 func (e *encoder) resultImages(t *turn, r *llmdv1.ToolResultMessage, index int) error {
-	if !hasImages(r) {
+	if !e.hasImages(r, false) {
 		return nil
 	}
 	t.part()
 	e.w.Member("text", "Tool result image:")
 	e.w.EndObject()
 	for j, b := range r.GetContent() {
-		if b.GetImage() == nil {
+		if b.GetImage() == nil || e.nests(b.GetImage()) {
 			continue
 		}
 		t.part()
@@ -301,8 +305,12 @@ func (e *encoder) resultImages(t *turn, r *llmdv1.ToolResultMessage, index int) 
 	return nil
 }
 
-func hasImages(r *llmdv1.ToolResultMessage) bool {
-	return slices.ContainsFunc(r.GetContent(), func(b *llmdv1.ToolResultContent) bool { return b.GetImage() != nil })
+// hasImages says whether a result has images that stand inside its function response,
+// or such that do not.
+func (e *encoder) hasImages(r *llmdv1.ToolResultMessage, nested bool) bool {
+	return slices.ContainsFunc(r.GetContent(), func(b *llmdv1.ToolResultContent) bool {
+		return b.GetImage() != nil && e.nests(b.GetImage()) == nested
+	})
 }
 
 // seeImage is the text of a result that is images alone. It is part of prompt

@@ -15,7 +15,6 @@ import (
 
 // Histories are built with these.
 var (
-	ownBlock  = adaptertest.Own
 	assistant = adaptertest.Assistant
 )
 
@@ -36,6 +35,13 @@ func thinkingBlock(s, signature string) *llmdv1.AssistantContent {
 
 func callBlock(id, arguments, signature string) *llmdv1.AssistantContent {
 	return &llmdv1.AssistantContent{Block: &llmdv1.AssistantContent_ToolCall{ToolCall: &llmdv1.ToolCall{Id: id, Name: "look", ArgumentsJson: arguments, Signature: thought(signature)}}}
+}
+
+// ownBlock is a part of Google's own that a model made.
+func ownBlock(model, kind, raw string) *llmdv1.AssistantContent {
+	b := adaptertest.Own(kind, raw)
+	b.GetProviderContent().Model = model
+	return b
 }
 
 func picture(kind string) *llmdv1.ImageContent {
@@ -113,14 +119,25 @@ func TestHistory(t *testing.T) {
 				usr(response("1", "output", "(see attached image)", `,"parts":[`+image+`]`)+`,`+response("2", "output", "t", "")),
 		},
 		{
+			"images of other types behind the group", three,
+			[]*llmdv1.Message{assistant(callBlock("1", "{}", ""), callBlock("2", "{}", "")), result("1", "t", false, picture("image/heic"), picture("image/png")), result("2", "", false, picture("image/heif"))},
+			model(call("1", "{}", "")+`,`+call("2", "{}", "")) + `,` +
+				usr(response("1", "output", "t", `,"parts":[`+image+`]`)+`,`+response("2", "output", "(see attached image)", "")) + `,` +
+				usr(`{"text":"Tool result image:"},`+strings.Replace(image, "png", "heic", 1)+`,{"text":"Tool result image:"},`+strings.Replace(image, "png", "heif", 1)),
+		},
+		{
 			"images of results behind the group, before Gemini 3", old,
 			[]*llmdv1.Message{assistant(callBlock("1", "{}", ""), callBlock("2", "{}", "")), result("1", "t", false, picture("image/png"), picture("image/png")), result("2", "u", false)},
 			model(call("", "{}", "")+`,`+call("", "{}", "")) + `,` +
 				usr(response("", "output", "t", "")+`,`+response("", "output", "u", "")) + `,` + usr(`{"text":"Tool result image:"},`+image+`,`+image),
 		},
 		{"Google's own parts go back as they came", three, []*llmdv1.Message{assistant(
-			ownBlock("toolCall", `{ "toolCall" : {"id":"x"}, "thoughtSignature":"QUI=" }`), ownBlock("groundingMetadata", `{"a":1}`), textBlock("t", ""),
+			ownBlock(three, "toolCall", `{ "toolCall" : {"id":"x"}, "thoughtSignature":"QUI=" }`), ownBlock(three, "groundingMetadata", `{"a":1}`), textBlock("t", ""),
 		)}, model(`{ "toolCall" : {"id":"x"}, "thoughtSignature":"QUI=" },{"text":"t"}`)},
+		{"without the signature of another model", three, []*llmdv1.Message{assistant(
+			ownBlock(old, "executableCode", `{ "executableCode" : { "code":"1.0" }, "thoughtSignature":"QUI=" }`), ownBlock("", "inlineData", `{"thoughtSignature":"QUI=","inlineData":{}}`),
+			ownBlock(old, "codeExecutionResult", `{ "codeExecutionResult" : {} }`),
+		)}, model(`{"executableCode":{ "code":"1.0" }},{"inlineData":{}},{ "codeExecutionResult" : {} }`)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, err := encode(t, New(), c.model, func(g *llmdv1.Generation) {
@@ -138,9 +155,18 @@ func TestHistory(t *testing.T) {
 
 func TestOutputOnlyContentIsReported(t *testing.T) {
 	r, err := encode(t, New(), "gemini-2.5-flash", func(g *llmdv1.Generation) {
-		g.Context.Messages = append(g.Context.Messages, assistant(textBlock("t", ""), ownBlock("citationMetadata", `{}`)), user("go on"))
+		g.Context.Messages = append(g.Context.Messages, assistant(textBlock("t", ""), ownBlock("gemini-2.5-flash", "citationMetadata", `{}`)), user("go on"))
 	})
 	if err != nil || len(r.Changes) != 1 || r.Changes[0].GetRule() != "provider_content.output_only" || r.Changes[0].GetContentIndex() != 1 || strings.Contains(string(r.Body), "citation") {
+		t.Errorf("%v, %+v", err, r)
+	}
+}
+
+func TestRemovedSignatureIsReported(t *testing.T) {
+	r, err := encode(t, New(), "gemini-3-flash-preview", func(g *llmdv1.Generation) {
+		g.Context.Messages = append(g.Context.Messages, assistant(textBlock("t", ""), ownBlock("gemini-4-neon", "toolCall", `{"toolCall":{},"thoughtSignature":"QUI="}`)), user("go on"))
+	})
+	if err != nil || len(r.Changes) != 1 || r.Changes[0].GetRule() != "provider_content.signature_removed" || r.Changes[0].GetContentIndex() != 1 {
 		t.Errorf("%v, %+v", err, r)
 	}
 }
@@ -200,7 +226,7 @@ func TestImages(t *testing.T) {
 
 func TestBadProviderContent(t *testing.T) {
 	_, err := encode(t, New(), "gemini-2.5-flash", func(g *llmdv1.Generation) {
-		g.Context.Messages = append(g.Context.Messages, assistant(textBlock("t", ""), ownBlock("inlineData", `{"a":`)))
+		g.Context.Messages = append(g.Context.Messages, assistant(textBlock("t", ""), ownBlock("", "inlineData", `{"a":`)))
 	})
 	var e *adapters.FieldError
 	if !errors.As(err, &e) || e.Field != "generation.context.messages[1].assistant.content[1].provider_content.raw_json" {
@@ -237,7 +263,7 @@ func TestRecordedRoundTrip(t *testing.T) {
 			case adaptertest.KindToolCall:
 				content = append(content, callBlock(b.ID, b.Text, b.Signature))
 			case adaptertest.KindProviderContent:
-				content = append(content, ownBlock(b.Name, b.Text))
+				content = append(content, ownBlock("gemini-3-flash", b.Name, b.Text))
 			}
 			if b.Signature != "" {
 				want = append(want, b.Signature)

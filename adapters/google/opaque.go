@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/llmd-dev/llmd/adapters/jsonwire"
 	"github.com/llmd-dev/llmd/adapters/media"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
@@ -30,6 +31,25 @@ func isBase64(text []byte) bool {
 	})
 }
 
+// unsigned is a part, one JSON object, without its signature; false if it has none.
+func unsigned(part []byte) ([]byte, bool) {
+	members, err := jsonwire.Members(part)
+	signature := func(m jsonwire.Member) bool { return m.Key == "thoughtSignature" }
+	if err != nil || !slices.ContainsFunc(members, signature) {
+		return part, false
+	}
+	var w jsonwire.Writer
+	w.BeginObject()
+	for _, m := range members {
+		if !signature(m) {
+			w.Key(m.Key)
+			w.RawBytes(m.Value)
+		}
+	}
+	w.EndObject()
+	return w.Bytes(), true
+}
+
 // isMetadata says whether a kind of provider content is something that was said
 // about a whole answer; all others are parts.
 func isMetadata(kind string) bool { return slices.Contains(metadataKinds(), kind) }
@@ -43,6 +63,18 @@ func metadataKinds() []string {
 // https://ai.google.dev/gemini-api/docs/image-understanding#supported-formats
 func imageTypes() []string {
 	return []string{"image/png", "image/jpeg", "image/jpg", "image/webp", "image/heic", "image/heif"}
+}
+
+// nests says whether an image of a result stands inside its function response, where
+// Gemini reads fewer types than elsewhere.
+//
+// https://ai.google.dev/gemini-api/docs/function-calling#multimodal
+func (e *encoder) nests(m *llmdv1.ImageContent) bool {
+	if !e.model.nestedImages() {
+		return false
+	}
+	img, err := media.Read(m, media.Takes{Unseen: true})
+	return err != nil || !strings.HasPrefix(img.Type, "image/hei")
 }
 
 // image writes inlineData, after the caller began its part; field names the block.
