@@ -35,10 +35,18 @@ const list = `{
  }
 }`
 
+// resold are models of it under another provider, of whose levels less is known.
+const resold = `{"resold": {
+  "chat:b": {"id": "b", "reasoning": true, "contextWindow": 1000, "maxTokens": 10, "cost": {"input": 0.1, "output": 1}, "thinkingLevelMap": {"off": null}},
+  "chat:z": {"id": "z", "reasoning": true, "contextWindow": 1000, "maxTokens": 10, "cost": {"input": 0.1, "output": 1}, "thinkingLevelMap": {"off": null}}
+}}`
+
 func TestCatalogue(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "lab.json"), []byte(list), 0o600); err != nil {
-		t.Fatal(err)
+	for name, text := range map[string]string{"lab.json": list, "resold.json": resold} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, tt := range []struct {
 		s    source
@@ -53,6 +61,9 @@ func TestCatalogue(t *testing.T) {
       - {id: "b", display_name: "B: the model", reasoning: true, efforts: {none: none, minimal: null, high: hard, xhigh: xhigh}, input: [text, image], context_window_tokens: 1000, max_output_tokens: 10, pricing: {input: 0.1, cache_read: 0, cache_write: 0, output: 12.5}, compat: {supports_strict_mode: true}}
       - {id: c-20260101, display_name: "C", aliases: [c], context_window_tokens: 1050000, max_output_tokens: 5, pricing: {input: 1, cache_read: 0, cache_write: 0, output: 2, tiers: [{above: 100, input: 2, cache_read: 0, cache_write: 0, output: 3}, {above: 200, input: 3, cache_read: 0, cache_write: 0, output: 4}]}}
 `},
+		{source{provider: "resold", api: "resold", levels: "lab"}, `    models:
+      - {id: "b", reasoning: true, efforts: {none: none, minimal: null, high: hard, xhigh: xhigh}, context_window_tokens: 1000, max_output_tokens: 10, pricing: {input: 0.1, cache_read: 0, cache_write: 0, output: 1}}
+      - {id: "z", reasoning: true, efforts: {none: null}, context_window_tokens: 1000,`},
 		{source{provider: "lab", api: "openai-completions", perModel: []string{"anthropic-messages"}}, `      - {id: c-20260101, api: anthropic-messages, display_name: "C", aliases: [c],`},
 	} {
 		models, err := readProvider(dir, tt.s)

@@ -46,16 +46,25 @@ func run(data, version, out string) error {
 }
 
 func readProvider(folder string, s source) ([]model, error) {
-	text, err := os.ReadFile(filepath.Join(folder, s.provider+".json"))
+	apis, err := readList(folder, s.provider)
+	if err != nil || s.levels == "" {
+		return choose(s, apis), err
+	}
+	others, err := readList(folder, s.levels)
 	if err != nil {
 		return nil, err
 	}
-	// API -> "kind:id" -> entry. Only chat models are ours.
-	var apis map[string]map[string]entry
-	if err := json.Unmarshal(text, &apis); err != nil {
+	takeLevels(apis, others)
+	return choose(s, apis), nil
+}
+
+// readList reads a provider's models: API -> "kind:id" -> entry. Only chat models are ours.
+func readList(folder, provider string) (apis map[string]map[string]entry, err error) {
+	text, err := os.ReadFile(filepath.Join(folder, provider+".json"))
+	if err != nil {
 		return nil, err
 	}
-	return choose(s, apis), nil
+	return apis, json.Unmarshal(text, &apis)
 }
 
 // write writes a provider's file, one line for each model.

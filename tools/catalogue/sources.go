@@ -21,6 +21,9 @@ type source struct {
 	// perModel are APIs that llmd uses too, for the models that the list has
 	// there.
 	perModel []string
+	// levels is the provider whose models these are, of which the list knows better how
+	// they can be told to reason; empty = it knows it of these.
+	levels string
 }
 
 // converse is Bedrock's API.
@@ -35,7 +38,8 @@ func sources() []source {
 	return []source{
 		{provider: "amazon-bedrock", api: converse},
 		{provider: "anthropic", api: messages},
-		{provider: "azure", api: "azure-openai-responses"},
+		// https://learn.microsoft.com/azure/foundry/openai/how-to/reasoning
+		{provider: "azure", api: "azure-openai-responses", levels: "openai"},
 		{provider: "cerebras", api: completions},
 		{provider: "cloudflare-ai-gateway", api: completions},
 		{provider: "cloudflare-workers-ai", api: completions},
@@ -83,6 +87,20 @@ func choose(s source, apis map[string]map[string]entry) []model {
 	}
 	slices.SortFunc(models, func(a, b model) int { return cmp.Compare(a.ID, b.ID) })
 	return foldDates(models)
+}
+
+// takeLevels gives models the levels that others of the same id have.
+func takeLevels(apis, others map[string]map[string]entry) {
+	for _, from := range others {
+		for _, to := range apis {
+			for key, e := range to {
+				if other := from[key]; other.Levels != nil {
+					e.Levels = other.Levels
+					to[key] = e
+				}
+			}
+		}
+	}
 }
 
 // converseLevels are the levels of a model on Bedrock. Converse has no field for them,
