@@ -41,6 +41,24 @@ const resold = `{"resold": {
   "chat:z": {"id": "z", "reasoning": true, "contextWindow": 1000, "maxTokens": 10, "cost": {"input": 0.1, "output": 1}, "thinkingLevelMap": {"off": null}}
 }}`
 
+// What Bedrock can be asked for, and what not: to think not at all, of a Claude that always
+// thinks.
+func TestConverseLevels(t *testing.T) {
+	apis := map[string]map[string]entry{converse: {}}
+	for _, id := range []string{"eu.anthropic.claude-opus-5-5", "anthropic.claude-sonnet-5-5", "anthropic.claude-haiku-5-5", "openai.gpt-oss-20b-1:0", "zai.glm-5"} {
+		apis[converse]["chat:"+id] = entry{ID: id, Reasoning: true}
+	}
+	want := map[string]string{
+		"eu.anthropic.claude-opus-5-5": "{none: null}", "anthropic.claude-sonnet-5-5": "{none: null}", "anthropic.claude-haiku-5-5": "",
+		"openai.gpt-oss-20b-1:0": "{none: null}", "zai.glm-5": "{none: null, minimal: null, low: null, medium: null, high: null}",
+	}
+	for _, m := range choose(source{provider: "amazon-bedrock", api: converse}, apis) {
+		if got := m.efforts(); got != want[m.ID] {
+			t.Errorf("%s: %s, want %s", m.ID, got, want[m.ID])
+		}
+	}
+}
+
 func TestCatalogue(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"lab.json": list, "resold.json": resold} {

@@ -77,6 +77,9 @@ func choose(s source, apis map[string]map[string]entry) []model {
 			if s.api == converse {
 				m.Levels = converseLevels(e)
 			}
+			if thinksAlways().MatchString(e.ID) {
+				m.Levels = withoutOff(m.Levels)
+			}
 			if slices.Contains(s.others, api) {
 				m.Compat = nil
 			} else if api != s.api {
@@ -108,20 +111,34 @@ func takeLevels(apis, others map[string]map[string]entry) {
 // that cannot be told has no level at all, not even "off"; gpt-oss cannot be turned off.
 func converseLevels(e entry) map[string]*string {
 	levels := maps.Clone(e.Levels)
-	if levels == nil {
-		levels = map[string]*string{}
-	}
 	switch {
 	case strings.Contains(e.ID, "gpt-oss"):
-		levels["off"] = nil
+		levels = withoutOff(levels)
 	case strings.Contains(e.ID, "claude"), strings.Contains(e.ID, "nova-2"), strings.Contains(e.ID, "gpt"):
 	default:
-		clear(levels)
+		levels = map[string]*string{}
 		for _, level := range []string{"off", "minimal", "low", "medium", "high"} {
 			levels[level] = nil
 		}
 	}
 	return levels
+}
+
+func withoutOff(levels map[string]*string) map[string]*string {
+	levels = maps.Clone(levels)
+	if levels == nil {
+		levels = map[string]*string{}
+	}
+	levels["off"] = nil
+	return levels
+}
+
+// thinksAlways are models that refuse to be told not to think, of which the list does not
+// say so everywhere.
+// https://docs.aws.amazon.com/bedrock/latest/userguide/model-card-anthropic-claude-opus-5-5.html
+// https://platform.claude.com/docs/en/models/sonnet-5-5/migration-guide
+func thinksAlways() *regexp.Regexp {
+	return regexp.MustCompile(`claude-(opus|sonnet)-5[.-]5`)
 }
 
 // foldDates makes an alias of an id that is there once more with a date and
