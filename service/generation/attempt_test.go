@@ -448,25 +448,6 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// Nothing can take a whole answer back: an Abort, a deadline or a leaving client
-// while usage is waited for only ends the wait.
-func TestAbortAfterTheMarker(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, map[string][]reply{"a": {ok(say(fact{Text: "x", Stop: "end"}), hang)}})
-		defer l.registry.Close()
-		rd, err := l.Start(t.Context(), ask("lab/a"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		aborted := make(chan bool, 1)
-		time.AfterFunc(300*time.Millisecond, func() { aborted <- rd.run.Abort("too late") })
-		s := read(t.Context(), rd, nil)
-		if s.err != nil || s.last().GetDone() == nil || s.took != 300*time.Millisecond || <-aborted {
-			t.Errorf("%v after %v", s.last(), s.took)
-		}
-	})
-}
-
 // The end of the body is not waited for where usage is complete, and the soft
 // deadline leaves the partial.
 func TestSoftDeadline(t *testing.T) {

@@ -91,6 +91,9 @@ func (a *assembler) abort(ab *Abort) {
 	a.cut()
 	m := a.snapshot(llmdv1.StopReason_STOP_REASON_ABORTED)
 	m.Error = a.errorOf(ab)
+	if a.stop != nil { // the provider was done, and the caller did not hear of it
+		m.ProviderStopReason = a.word(a.stop.Name)
+	}
 	a.message = m
 	ev := &llmdv1.AbortedEvent{Cause: ab.Cause, Reason: ab.Reason, UpstreamCloseDelay: durationpb.New(ab.closeDelay)}
 	ev.Message, ev.ContentOmitted = fit(m)

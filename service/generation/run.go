@@ -403,7 +403,8 @@ func (r *Run) Shutdown() {
 	r.end(&Abort{Cause: llmdv1.AbortCause_ABORT_CAUSE_SHUTDOWN})
 }
 
-// end decides an abort. The first decision stands.
+// end decides an abort. The first decision stands. A caller that goes away without having
+// seen the end has cancelled, however near that was (contract 2.10).
 func (r *Run) end(ab *Abort) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -413,7 +414,7 @@ func (r *Run) end(ab *Abort) bool {
 	if r.cancel != nil {
 		r.cancel()
 	}
-	if r.asm.stop != nil {
+	if r.asm.stop != nil && !ab.Cancelled {
 		return false // the answer is whole: only the wait for its usage ends
 	}
 	ab.at = time.Now()
