@@ -82,6 +82,8 @@ func TestCatalogue(t *testing.T) {
 		{source{provider: "resold", api: "resold", levels: "lab"}, `    models:
       - {id: "b", reasoning: true, efforts: {none: none, minimal: null, high: hard, xhigh: xhigh}, context_window_tokens: 1000, max_output_tokens: 10, pricing: {input: 0.1, cache_read: 0, cache_write: 0, output: 1}}
       - {id: "z", reasoning: true, efforts: {none: null}, context_window_tokens: 1000,`},
+		{source{provider: "lab", api: "openai-completions", wrong: []string{"supportsStrictMode"}}, `      - {id: "a", context_window_tokens: 5, max_output_tokens: 5}
+`},
 		{source{provider: "lab", api: "openai-completions", perModel: []string{"anthropic-messages"}}, `      - {id: c-20260101, api: anthropic-messages, display_name: "C", aliases: [c],`},
 	} {
 		models, err := readProvider(dir, tt.s)

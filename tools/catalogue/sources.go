@@ -24,6 +24,8 @@ type source struct {
 	// levels is the provider whose models these are, of which the list knows better how
 	// they can be told to reason; empty = it knows it of these.
 	levels string
+	// wrong are flags, by the list's names, that the provider's documentation contradicts.
+	wrong []string
 }
 
 // converse is Bedrock's API.
@@ -43,7 +45,9 @@ func sources() []source {
 		{provider: "cerebras", api: completions},
 		{provider: "cloudflare-ai-gateway", api: completions},
 		{provider: "cloudflare-workers-ai", api: completions},
-		{provider: "deepseek", api: completions},
+		// Only the host's address /beta holds to schemas:
+		// https://api-docs.deepseek.com/guides/function_calling#strict-mode-beta
+		{provider: "deepseek", api: completions, wrong: []string{"supportsStrictMode"}},
 		{provider: "fireworks", api: completions, others: []string{messages}},
 		{provider: "github-copilot", api: completions, perModel: []string{responses, messages}},
 		{provider: "google", api: "google-generative-ai"},
@@ -74,6 +78,9 @@ func choose(s source, apis map[string]map[string]entry) []model {
 			}
 			have[e.ID] = true
 			m := model{entry: e}
+			for _, flag := range s.wrong {
+				delete(m.Compat, flag)
+			}
 			if s.api == converse {
 				m.Levels = converseLevels(e)
 			}
