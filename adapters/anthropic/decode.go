@@ -72,7 +72,7 @@ func (d *decoder) Decode(f frame.Frame, sink *adapters.Sink) error {
 	if e.Type == "" {
 		e.Type = f.Event
 	}
-	if e.Type == "error" || f.Event == "error" || e.Type == "" && e.hasError() {
+	if e.Type == "error" || f.Event == "error" || e.bareError(f.Data) {
 		return adapters.ErrorFromBody(adapters.ErrorFacts{API: apiID, Provider: d.provider}, f.Data)
 	}
 	return d.dispatch(e, f, sink)

@@ -89,13 +89,16 @@ type event struct {
 	ContentBlock json.RawMessage `json:"content_block"`
 	Delta        delta           `json:"delta"`
 	Usage        *usage          `json:"usage"`
-	Error        json.RawMessage `json:"error"`
 
 	Transformations []transformation `json:"input_transformations"`
 }
 
-// hasError recognises a bare error body of a host that sends no type.
-func (e *event) hasError() bool { return len(e.Error) > 0 && string(e.Error) != "null" }
+// bareError recognises an error body of a host that sends no type. Z.ai answers
+// {"code":500,"msg":"404 NOT_FOUND","success":false} with a status of 200.
+func (e *event) bareError(data []byte) bool {
+	m := e.Message // an error's is a text
+	return e.Type == "" && (m == nil || m.ID == "" && m.Content == nil && m.Usage == nil) && adapters.SaysError(data)
+}
 
 // message is message_start's, or a whole answer where a host does not stream.
 type message struct {
