@@ -48,7 +48,9 @@ func (*Adapter) Constraints(m *profile.Model) adapters.Constraints {
 		ImageTypes: []string{"image/jpeg", "image/png", "image/gif", "image/webp"},
 		// Images leave their result for a user message, so an error does not matter.
 		ErrorResultImages: true,
-		Prefill:           true,
+		MergeTurns:        m.Compat.RequiresAlternatingTurns,
+		UserFirst:         m.Compat.RequiresAlternatingTurns,
+		Prefill:           !m.Compat.RequiresAlternatingTurns,
 		SignatureFormats:  []string{formatField, formatDetails, formatBlocks, formatOpaque, formatExtra, formatCallID},
 		UnsignedThinking:  m.Compat.RequiresThinkingAsText,
 		// A message needs content or calls; thinking stands beside them.

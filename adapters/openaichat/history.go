@@ -110,7 +110,32 @@ func (e *encoder) conversation() ([]message, error) {
 		}
 	}
 	flush(len(history))
+	if e.compat.RequiresAlternatingTurns {
+		ms = joinUsers(ms)
+	}
 	return ms, nil
+}
+
+// joinUsers makes one message of the images of results and the user's turn behind them.
+func joinUsers(ms []message) []message {
+	var out []message
+	for _, m := range ms {
+		if n := len(out); n == 0 || m.role != "user" || out[n-1].role != "user" {
+			out = append(out, m)
+			continue
+		}
+		last := &out[len(out)-1]
+		last.parts = append(last.list(), m.list()...)
+	}
+	return out
+}
+
+// list is the content as a list, without an empty text.
+func (m *message) list() []part {
+	if m.parts == nil && m.text != "" {
+		return []part{{text: m.text}}
+	}
+	return m.parts
 }
 
 // systemRole: OpenAI's reasoning models take the system prompt from the developer.
@@ -132,11 +157,12 @@ func (e *encoder) bridge(ms []message, before int) []message {
 }
 
 // user is a user turn: a string if it is one text, else a list without empty texts;
-// ok = false if nothing is left of it.
+// ok = false if nothing is left of it. A turn that the next one may be merged with is a
+// list at once, so that it stays as it is.
 func (e *encoder) user(m *llmdv1.UserMessage, at int) (out message, ok bool, err error) {
 	blocks := m.GetContent()
 	out = message{role: "user"}
-	if len(blocks) == 1 && blocks[0].GetText() != nil {
+	if len(blocks) == 1 && blocks[0].GetText() != nil && !e.compat.RequiresAlternatingTurns {
 		out.text = blocks[0].GetText().GetText()
 		return out, true, nil
 	}
@@ -353,9 +379,7 @@ func markLast(ms []message) {
 
 // mark marks the last text of a message, which makes its content a list.
 func (m *message) mark() bool {
-	if m.parts == nil && m.text != "" {
-		m.parts = []part{{text: m.text}}
-	}
+	m.parts = m.list()
 	for i := len(m.parts) - 1; i >= 0; i-- {
 		if m.parts[i].image == nil {
 			m.parts[i].marked = true

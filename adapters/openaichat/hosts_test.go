@@ -169,3 +169,20 @@ func TestKimi(t *testing.T) {
 		t.Error("names of tools")
 	}
 }
+
+// TestAlternatingTurns: Perplexity says "After the (optional) system message(s), user or
+// tool message(s) should alternate with assistant message(s)", and so do the templates of
+// some models on hosts of one's own.
+func TestAlternatingTurns(t *testing.T) {
+	m := model()
+	m.Compat.RequiresAlternatingTurns = true
+	if c := New().Constraints(m); !c.MergeTurns || !c.UserFirst || c.Prefill {
+		t.Errorf("%+v", c)
+	}
+	g := ask(assistantMessage(assistantCall("1", "f", "{}")), resultMessage("1", "f", []string{"x"}, picture1()), userMessage([]string{"and?"}))
+	want := `{"role":"tool","content":"x","tool_call_id":"1"},{"role":"user","content":[{"type":"text","text":"Attached image(s) from tool result:"},` +
+		pictureJSON + `,{"type":"text","text":"and?"}]}]}`
+	if body := encode(t, m, g); !strings.HasSuffix(body, want) {
+		t.Error(body)
+	}
+}

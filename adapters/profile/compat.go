@@ -26,6 +26,9 @@ type Compat struct {
 	// RequiresAssistantAfterToolResult: a user message may not follow a tool
 	// message directly.
 	RequiresAssistantAfterToolResult bool `yaml:"requires_assistant_after_tool_result"`
+	// RequiresAlternatingTurns: the user has the first turn and the last one, and no two
+	// turns of one role follow each other.
+	RequiresAlternatingTurns bool `yaml:"requires_alternating_turns"`
 	// RequiresNonNullAssistantContent: "" instead of null.
 	RequiresNonNullAssistantContent bool `yaml:"requires_non_null_assistant_content"`
 	// RequiresToolsWithToolHistory: "tools": [] when only the history has tools.

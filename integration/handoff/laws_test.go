@@ -13,7 +13,6 @@ import (
 
 	"github.com/llmd-dev/llmd/adapters"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
-	"github.com/llmd-dev/llmd/integration/providersim"
 	"github.com/llmd-dev/llmd/transform"
 )
 
@@ -382,10 +381,10 @@ var markers = regexp.MustCompile(`,"cache_control":\{[^}]*\}|,\{"cachePoint":\{[
 var onePart = regexp.MustCompile(`"content":\[\{"type":"text","text":("(?:[^"\\]|\\.)*")\}\]([,}])`)
 
 // turnsOf cuts a body into what stands before the conversation and its turns, without
-// cache markers.
-func turnsOf(body []byte, chat bool) (turns []json.RawMessage, fixed map[string]json.RawMessage) {
+// cache markers. marked: the model is given such.
+func turnsOf(body []byte, marked bool) (turns []json.RawMessage, fixed map[string]json.RawMessage) {
 	body = markers.ReplaceAll(body, nil)
-	if chat {
+	if marked {
 		// To be marked, a text becomes a list of one part.
 		body = onePart.ReplaceAll(body, []byte(`"content":$1$2`))
 	}
@@ -473,8 +472,8 @@ func prefixOf(w *World, t Turn, p *Prepared, k int) *broken {
 	if sent := before.Context.GetMessages(); sent[len(sent)-1].GetAssistant() != nil {
 		return nil // to be continued, which is about the end
 	}
-	was, wasFixed := turnsOf(before.Body, t.Model.API == providersim.Chat)
-	now, nowFixed := turnsOf(p.Body, t.Model.API == providersim.Chat)
+	was, wasFixed := turnsOf(before.Body, t.Model.Compat.CacheControlFormat != "")
+	now, nowFixed := turnsOf(p.Body, t.Model.Compat.CacheControlFormat != "")
 	for name, v := range wasFixed {
 		if name == "thinking" || name == "generationConfig" || name == "additionalModelRequestFields" || name == "max_tokens" || name == "inferenceConfig" {
 			continue // how to think depends on where a tool loop stands
