@@ -147,7 +147,11 @@ func (e *Engine) ended(err error, started *llmdv1.StreamResponse, m *llmdv1.Assi
 func (rd *Reader) Facts() (responseID, providerRequestID string, attempts int) {
 	rd.run.mu.Lock()
 	defer rd.run.mu.Unlock()
-	return rd.run.asm.message.GetResponseId(), rd.run.provider, rd.run.requests
+	providerRequestID = rd.run.provider
+	if f, ok := errors.AsType[*Failure](rd.run.err); ok && providerRequestID == "" {
+		providerRequestID = f.ProviderRequestID // the request was refused
+	}
+	return rd.run.asm.message.GetResponseId(), providerRequestID, rd.run.requests
 }
 
 // Outcome is what became of the run so far, for logs: the message without its

@@ -312,6 +312,9 @@ func TestWait(t *testing.T) {
 		if _, m, err = rd.Wait(t.Context()); m != nil || asUpstream(err) == nil {
 			t.Errorf("%v, %v", m, err)
 		}
+		if _, id, _ := rd.Facts(); id != "req-a" {
+			t.Errorf("the request that was refused is %q, want req-a", id)
+		}
 		if rd, err = l.Start(t.Context(), ask("lab/a")); err != nil {
 			t.Fatal(err)
 		}
