@@ -61,6 +61,24 @@ func (c *checkCmd) Run(s *session) error {
 	return l.run()
 }
 
+// lookAt says where the cause of a failure of Redis may be, by its word
+// (docs/shared-responses.md).
+func lookAt(cause string) string {
+	switch cause {
+	case "unreachable":
+		return ": look at addresses, the network and tls"
+	case "timeout":
+		return ": look at the load of Redis, the way to it, and tls"
+	case "refused":
+		return ": look at username, password and what this user may do"
+	case "full":
+		return ": look at the maxmemory of Redis"
+	case "failed":
+		return ": look at the state of Redis, and at cluster"
+	}
+	return ""
+}
+
 // store says whether the store of shared responses can be used, if there is one.
 func (c *checkCmd) store(s *session, file *config.File) error {
 	what, err := server.CheckStore(context.Background(), file)
@@ -88,7 +106,7 @@ func (c *checkCmd) store(s *session, file *config.File) error {
 			return merr
 		}
 	} else {
-		put(s.stdout, "\nshared responses: %s: %s\n", what, cmp.Or(problem, "can be used"))
+		put(s.stdout, "\nshared responses: %s: %s%s\n", what, cmp.Or(problem, "can be used"), lookAt(problem))
 	}
 	if err != nil {
 		return fmt.Errorf("the store of shared responses cannot be used: %s", problem)

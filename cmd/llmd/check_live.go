@@ -127,8 +127,6 @@ func (l *liveCheck) ask(p *catalog.Provider) liveResult {
 	case causeOf(with.GRPCStatus()) == service.CauseAddress:
 	case reason == "MODEL_NOT_FOUND", reason == "PROVIDER_REJECTED_REQUEST":
 		r.OK, r.Result = true, "answers; no model is known that could be called"
-	case reason == "PROVIDER_UNREACHABLE":
-		r.Result = "nothing answers at " + p.BaseURL
 	}
 	return r
 }

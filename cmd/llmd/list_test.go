@@ -1,10 +1,12 @@
 package main
 
 import (
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"google.golang.org/grpc"
@@ -148,11 +150,50 @@ func TestCheckLiveEngine(t *testing.T) {
 	if code != exitError {
 		t.Errorf("exit code %d", code)
 	}
-	inOrder(t, out, "\nollama: nothing answers at "+engine.URL+"/v1 (")
+	address := strings.TrimPrefix(engine.URL, "http://")
+	inOrder(t, out, "\nollama: PROVIDER_UNREACHABLE: "+address+" could not be reached: connection refused (")
+	proxied := writeFile(t, "llmd.yaml", "providers:\n"+noEngines+"  - {id: ollama, base_url: 'http://engine.test/v1', proxy: '"+engine.URL+"'}\n")
+	_, out, _ = llmd(t, "check", "--live", "--config", proxied)
+	inOrder(t, out, "\nollama: PROVIDER_UNREACHABLE: the proxy to engine.test could not be reached: connection refused (")
 }
 
 // noEngines keeps live checks off what may run on the machine of whoever tests.
 const noEngines = "  - {id: llamacpp, disabled: true}\n  - {id: lmstudio, disabled: true}\n  - {id: sglang, disabled: true}\n  - {id: vllm, disabled: true}\n"
+
+// Where the store of shared responses cannot be used, the check says what to look at:
+// here at a password that Redis does not take.
+func TestCheckStore(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var answering sync.WaitGroup
+	answering.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			answering.Go(func() {
+				defer func() { _ = c.Close() }()
+				for b := make([]byte, 4<<10); ; {
+					if _, err := c.Read(b); err != nil {
+						return
+					}
+					_, _ = io.WriteString(c, "-WRONGPASS invalid username-password pair or user is disabled.\r\n")
+				}
+			})
+		}
+	})
+	t.Cleanup(answering.Wait)
+	t.Cleanup(func() { _ = l.Close() })
+	file := writeFile(t, "llmd.yaml", "server: {responses: {store: redis, encryption_keys: [{id: a, key: "+strings.Repeat("ab", 32)+"}], redis: {addresses: ['"+l.Addr().String()+"'], password: wrong}}}\n")
+	code, out, errs := llmd(t, "check", "--config", file)
+	if code != exitError || !strings.Contains(errs, "cannot be used: refused") {
+		t.Errorf("exit code %d\n%s", code, errs)
+	}
+	inOrder(t, out, "\nshared responses: redis at "+l.Addr().String()+": refused: look at username, password and what this user may do\n")
+}
 
 // A live check calls what is configured, and fails if one of the calls does.
 func TestCheckLive(t *testing.T) {
