@@ -231,6 +231,14 @@ func TestRefusals(t *testing.T) {
 	if got := l.send(t, request{path: complete, body: ask, header: asJSON()}); got.status != 200 {
 		t.Errorf("a good one: %+v", got)
 	}
+	for _, body := range []string{`{"generaton": {}}`, `{"generation`, ""} { // by the codec and before it
+		const line = `msg="web request refused" code=invalid_argument reason=INVALID_REQUEST`
+		before := strings.Count(l.log.String(), line)
+		l.send(t, request{path: complete, body: body, header: asJSON()})
+		if n := strings.Count(l.log.String(), line) - before; n != 1 {
+			t.Errorf("%q has %d lines in the log, want 1", body, n)
+		}
+	}
 	if strings.Contains(l.log.String(), "generaton") || !strings.Contains(l.log.String(), "reason=INVALID_REQUEST") {
 		t.Errorf("the log:\n%s", l.log)
 	}

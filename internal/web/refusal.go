@@ -49,11 +49,7 @@ func originRefused() *connect.Error {
 
 // refuse answers in the client's protocol, or in plain words where it speaks none.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err *connect.Error) {
-	attrs := []slog.Attr{slog.String("code", err.Code().String())}
-	if reason := reasonOf(err); reason != "" {
-		attrs = append(attrs, slog.String("reason", reason))
-	}
-	s.log.LogAttrs(r.Context(), slog.LevelInfo, "web request refused", attrs...)
+	s.logRefusal(r.Context(), err)
 	if s.errors.IsSupported(r) {
 		_ = s.errors.Write(w, r, err) // nobody is there to be told
 		return
@@ -63,6 +59,16 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err *connect.Err
 		status = http.StatusForbidden
 	}
 	http.Error(w, err.Message(), status)
+}
+
+// logRefusal is the line of a request that is no call. The words stay out of it: they
+// may repeat the request.
+func (s *Server) logRefusal(ctx context.Context, err *connect.Error) {
+	attrs := []slog.Attr{slog.String("code", err.Code().String())}
+	if reason := reasonOf(err); reason != "" {
+		attrs = append(attrs, slog.String("reason", reason))
+	}
+	s.log.LogAttrs(ctx, slog.LevelInfo, "web request refused", attrs...)
 }
 
 func reasonOf(err *connect.Error) string {

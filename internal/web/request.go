@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -164,18 +165,23 @@ func oneFrame(body []byte) *connect.Error {
 
 // jsonCodec is protobuf's JSON. Fields that are not known are errors: who writes JSON
 // writes it by hand, and a misspelt option must not be lost without a word.
-type jsonCodec struct{ vanguard.JSONCodec }
+type jsonCodec struct {
+	vanguard.JSONCodec
+	server *Server
+}
 
-func newJSONCodec(types vanguard.TypeResolver) vanguard.Codec {
+func (s *Server) newJSONCodec(types vanguard.TypeResolver) vanguard.Codec {
 	return jsonCodec{vanguard.JSONCodec{
 		MarshalOptions: protojson.MarshalOptions{Resolver: types}, UnmarshalOptions: protojson.UnmarshalOptions{Resolver: types},
-	}}
+	}, s}
 }
 
 // Unmarshal implements vanguard.Codec.
 func (c jsonCodec) Unmarshal(data []byte, m proto.Message) error {
 	if err := c.UnmarshalOptions.Unmarshal(data, m); err != nil {
-		return badJSON(err)
+		refused := badJSON(err)
+		c.server.logRefusal(context.Background(), refused) // the transcoder answers, and there is no call
+		return refused
 	}
 	return nil
 }

@@ -90,7 +90,7 @@ func New(o Options) (*Server, error) {
 			vanguard.WithTargetProtocols(vanguard.ProtocolGRPC), vanguard.WithTargetCodecs(vanguard.CodecProto), vanguard.WithNoTargetCompression(),
 			vanguard.WithMaxMessageBufferBytes(uint32(max(maxAnswerBytes, o.MaxReceiveBytes))),
 		),
-		vanguard.WithCodec(newJSONCodec), vanguard.WithUnknownHandler(http.HandlerFunc(s.unknown)))
+		vanguard.WithCodec(s.newJSONCodec), vanguard.WithUnknownHandler(http.HandlerFunc(s.unknown)))
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
 	}
