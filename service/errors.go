@@ -130,7 +130,7 @@ func (e *InvalidError) Error() string {
 func (*ResponseNotFoundError) Error() string { return "no such response, or it has expired" }
 
 func (e *WrongInstanceError) Error() string {
-	return "the response belongs to instance " + e.Instance
+	return "the response belongs to instance " + e.Instance + ": ask that one"
 }
 
 func (*ShuttingDownError) Error() string { return "the server is shutting down" }
@@ -138,10 +138,12 @@ func (*ShuttingDownError) Error() string { return "the server is shutting down" 
 func (e *DisabledError) Error() string { return e.Feature + " is switched off in the configuration" }
 
 func (*CallerKeysError) Error() string {
-	return "this server does not accept provider keys from callers"
+	return "this server does not accept provider keys from callers: server.caller_keys.allow is not set"
 }
 
-func (*NotAllowedError) Error() string { return "the caller may not use this model" }
+func (*NotAllowedError) Error() string {
+	return "the caller may not use this model; ListModels shows those that it may"
+}
 
 // fault is an error in the contract's words: what Error and status are made of.
 type fault struct {

@@ -25,17 +25,20 @@ func TestTrailingAnswerNeedsPrefill(t *testing.T) {
 }
 
 func TestNothingToSend(t *testing.T) {
-	for name, c := range map[string]*llmdv1.Context{
-		"no context":  nil,
-		"no messages": {},
-		"all dropped": conversation(returns("gone", "x"), ended(chat, aborted, text("y"))),
-		"all empty":   conversation(user(), answer(chat), user(uText(""))),
+	for name, c := range map[string]struct {
+		in    *llmdv1.Context
+		rules string
+	}{
+		"no context":  {nil, ""},
+		"no messages": {&llmdv1.Context{}, ""},
+		"all dropped": {conversation(returns("gone", "x"), ended(chat, aborted, text("y"))), "; rules of the hand-off: tool_result.orphan, turn.aborted"},
+		"all empty":   {conversation(user(), answer(chat), user(uText(""))), "; rules of the hand-off: turn.empty"},
 	} {
-		in := example{to: chat, in: c}
+		in := example{to: chat, in: c.in}
 		_, err := transform.Apply(in.input())
 		empty, ok := errors.AsType[*adapters.FieldError](err)
-		if !ok || empty.Field != "generation.context.messages" {
-			t.Errorf("%s: got %v, want a FieldError of the messages", name, err)
+		if !ok || empty.Field != "generation.context.messages" || empty.Detail != "no message with content is left to send"+c.rules {
+			t.Errorf("%s: got %v, want a FieldError of the messages with %q", name, err, c.rules)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package transform
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/llmd-dev/llmd/adapters"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
@@ -85,10 +86,24 @@ func join[B any](a, b []B, merged *bool) []B {
 	return append(a, b...)
 }
 
+// reasons names the rules that were applied until nothing was left.
+func (h *handoff) reasons() string {
+	var rules []string
+	for _, c := range h.changes {
+		if !slices.Contains(rules, c.GetRule()) {
+			rules = append(rules, c.GetRule())
+		}
+	}
+	if rules == nil {
+		return ""
+	}
+	return "; rules of the hand-off: " + strings.Join(rules, ", ")
+}
+
 // checkEnd refuses a history that has nothing to answer.
 func (h *handoff) checkEnd() error {
 	if len(h.turns) == 0 {
-		return &adapters.FieldError{Field: fieldMessages, Detail: "no message with content is left to send"}
+		return &adapters.FieldError{Field: fieldMessages, Detail: "no message with content is left to send" + h.reasons()}
 	}
 	if t := h.turns[len(h.turns)-1]; t.assistant() != nil && !h.Constraints.Prefill {
 		return &adapters.CapabilityError{

@@ -218,6 +218,10 @@ func TestNearMisses(t *testing.T) {
 		if !slices.Contains(got, tt.suggests) || len(got) > 5 || !strings.Contains(err.Error(), tt.suggests) {
 			t.Errorf("%s: %v (%v)", tt.name, got, err)
 		}
+		const cut = 256 // bytes of a status message, docs/errors.md
+		if n := len(err.Error()); n > cut || !strings.Contains(err.Error(), "show all") {
+			t.Errorf("%s: %d bytes do not say where all names are: %v", tt.name, n, err)
+		}
 	}
 	for _, name := range []string{"", "/", "zzzzzzzzzz", "anthropic/", "anthropic/zzzzzzzzzzzzzz", "providers/", "providers//models/", strings.Repeat("x", 1<<16)} {
 		if _, _, err := c.Resolve(name); err == nil || len(err.Error()) > 1024 {

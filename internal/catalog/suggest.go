@@ -17,7 +17,7 @@ type UnknownProviderError struct {
 }
 
 func (e *UnknownProviderError) Error() string {
-	return fmt.Sprintf("catalog: there is no provider %q%s", clip(e.Provider), near.Question(e.Suggestions))
+	return fmt.Sprintf("catalog: there is no provider %q%s", clip(e.Provider), elsewhere(e.Suggestions, "ListProviders and llmd check show all"))
 }
 
 // UnknownModelError means that the provider has no such model, or that no
@@ -33,18 +33,21 @@ type UnknownModelError struct {
 
 func (e *UnknownModelError) Error() string {
 	if e.Provider == "" {
-		return fmt.Sprintf("catalog: %q is no model; models are named provider/model-id%s", clip(e.Name), elsewhere(e.Suggestions))
+		return fmt.Sprintf("catalog: %q is no model; models are named provider/model-id%s", clip(e.Name), elsewhere(e.Suggestions, allModels))
 	}
-	return fmt.Sprintf("catalog: provider %q has no model %q%s", clip(e.Provider), clip(e.Name), elsewhere(e.Suggestions))
+	return fmt.Sprintf("catalog: provider %q has no model %q%s", clip(e.Provider), clip(e.Name), elsewhere(e.Suggestions, allModels))
 }
 
-// elsewhere asks whether one of the names was meant, and says where all of them are.
-func elsewhere(names []string) string {
-	const all = " ListModels and llmd models show all names"
+const allModels = "ListModels and llmd models show all names"
+
+// elsewhere asks whether one of the nearest names was meant, and says where all of them
+// are. It is short: a status message is cut.
+func elsewhere(names []string, all string) string {
+	const most = 3
 	if len(names) == 0 {
-		return ";" + all
+		return "; " + all
 	}
-	return near.Question(names) + all
+	return near.Question(names[:min(len(names), most)]) + " " + all
 }
 
 // clip keeps a name from the outside short in a message.

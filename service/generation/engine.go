@@ -114,7 +114,7 @@ type Request struct {
 type ReusedError struct{ ResponseID string }
 
 func (e *ReusedError) Error() string {
-	return "generation: the request id is in use for another request"
+	return "generation: the request id belongs to another request: make a new one for each"
 }
 
 // Start begins a request, or joins the one that is known by its request id, and
