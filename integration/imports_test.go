@@ -92,7 +92,7 @@ var importTable = []importRule{
 	},
 	{
 		pattern: "transform",
-		own:     []string{genPkg, "adapters", "adapters/jsonstream", "adapters/jsonwire", "adapters/profile"},
+		own:     []string{genPkg, "adapters", "adapters/jsonstream", "adapters/jsonwire", "adapters/media", "adapters/profile"},
 		others:  []string{protobuf},
 		pure:    true,
 	},

@@ -1,7 +1,6 @@
 package service
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -12,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/media"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 	"github.com/llmd-dev/llmd/internal/fetch"
 	"github.com/llmd-dev/llmd/internal/telemetry"
@@ -119,19 +119,7 @@ func imageType(data []byte) string {
 	if t := http.DetectContentType(data); strings.HasPrefix(t, "image/") {
 		return t
 	}
-	// ISO base media files (ISO/IEC 14496-12) say what they are in their first box.
-	if len(data) < 12 || !bytes.Equal(data[4:8], []byte("ftyp")) {
-		return ""
-	}
-	switch string(data[8:12]) {
-	case "avif", "avis":
-		return "image/avif"
-	case "heic", "heix", "hevc", "hevx":
-		return "image/heic"
-	case "mif1", "msf1":
-		return "image/heif"
-	}
-	return ""
+	return media.Sniff(data)
 }
 
 // dataURL reads the bytes of a URL of RFC 2397. It forgives the other alphabet and

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/llmd-dev/llmd/adapters"
+	"github.com/llmd-dev/llmd/adapters/media"
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
 
@@ -135,10 +136,15 @@ func mediaType(img *llmdv1.ImageContent) string {
 		called = cmp.Or(called, mime)
 		data, _ = base64.StdEncoding.DecodeString(payload[:min(len(payload), sniffed)]) // as far as it can be read
 	}
+	return cmp.Or(told(data), strings.ToLower(called))
+}
+
+// told is the type of an image that its bytes tell; empty = none.
+func told(data []byte) string {
 	if found := http.DetectContentType(data); strings.HasPrefix(found, "image/") {
 		return found
 	}
-	return strings.ToLower(called)
+	return media.Sniff(data)
 }
 
 // sniffed is how much base64 tells a type: a multiple of four.
@@ -166,9 +172,8 @@ func isImage(mime, payload string) bool {
 	if err != nil || len(data) == 0 {
 		return false
 	}
-	found := http.DetectContentType(data)
-	return strings.HasPrefix(found, "image/") ||
-		found == "application/octet-stream" && (mime == "image/heic" || mime == "image/heif" || mime == "image/avif")
+	return told(data) != "" ||
+		http.DetectContentType(data) == "application/octet-stream" && (mime == "image/heic" || mime == "image/heif" || mime == "image/avif")
 }
 
 // moveErrorImages moves images out of results that are errors, for APIs that

@@ -79,6 +79,14 @@ func imageExamples() []example {
 				change(0, 3, downgraded, "images.unsupported_type")),
 		},
 		{
+			name: "HEIC and AVIF under another name", to: claude,
+			in: conversation(user(uImage(typed("image/jpeg", "\x00\x00\x00\x18ftypheic")), uImage(png("1")), uImage(typed("image/png", "\x00\x00\x00\x1cftypavif")),
+				uImage(link("data:image/png;base64,AAAAGGZ0eXBoZWlj")))),
+			want: conversation(user(uText(badType), uImage(png("1")), uText(badType))),
+			changes: changes(change(0, 0, downgraded, "images.unsupported_type"), change(0, 2, downgraded, "images.unsupported_type"),
+				change(0, 3, downgraded, "images.unsupported_type")),
+		},
+		{
 			name: "images of errors are shown after all results", to: claude,
 			in: conversation(says("go"), answer(claude, calls("a"), calls("b"), calls("c")),
 				failure("a", rText("x"), rImage(png("1")), rImage(png("2")), rText("y"), rImage(png("3"))), result("b", rImage(png("4"))),

@@ -71,8 +71,8 @@ func Read(in *llmdv1.ImageContent, takes Takes) (Image, error) {
 	return img, nil
 }
 
-// Sniff tells the kinds of images that models read by their first bytes; empty =
-// another one. https://mimesniff.spec.whatwg.org/#image-type-pattern-matching-algorithm
+// Sniff tells the kinds of images that are in use with models by their first bytes;
+// empty = another one. https://mimesniff.spec.whatwg.org/#image-type-pattern-matching-algorithm
 func Sniff(data []byte) string {
 	begins := func(prefix string) bool { return len(data) >= len(prefix) && string(data[:len(prefix)]) == prefix }
 	switch {
@@ -90,10 +90,12 @@ func Sniff(data []byte) string {
 	return ""
 }
 
-// brand is the kind of an HEIF container. https://mp4ra.org/registered-types/brands
+// brand is the kind of an HEIF or AVIF container. https://mp4ra.org/registered-types/brands
 func brand(name string) string {
 	switch name {
-	case "heic", "heix", "heim", "heis":
+	case "avif", "avis":
+		return "image/avif"
+	case "heic", "heix", "heim", "heis", "hevc", "hevx":
 		return "image/heic"
 	case "mif1", "msf1":
 		return "image/heif"

@@ -62,7 +62,7 @@ func TestSniff(t *testing.T) {
 	for in, want := range map[string]string{
 		png: "image/png", "\xff\xd8\xff\xe0": "image/jpeg", "GIF87a": "image/gif", "GIF89a": "image/gif",
 		"RIFF0000WEBPVP8L": "image/webp", "RIFF0000WAVE": "", "\x00\x00\x00\x18ftypheic": "image/heic",
-		"\x00\x00\x00\x18ftypmif1": "image/heif", "\x00\x00\x00\x18ftypmp42": "", "": "", "<svg>": "",
+		"\x00\x00\x00\x18ftypavif": "image/avif", "\x00\x00\x00\x18ftypmif1": "image/heif", "\x00\x00\x00\x18ftypmp42": "", "": "", "<svg>": "",
 	} {
 		if got := Sniff([]byte(in)); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
