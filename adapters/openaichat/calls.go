@@ -1,7 +1,6 @@
 package openaichat
 
 import (
-	"encoding/json"
 	"strings"
 
 	"github.com/llmd-dev/llmd/adapters"
@@ -28,8 +27,8 @@ type toolCall struct {
 	custom bool // the tool is a custom one
 	input  adapters.CustomInput
 
-	extra json.RawMessage // Google's signature, not told yet
-	tail  string          // the rest of an id that holds it, not told yet
+	format    string // of the signature
+	signature []byte // not told yet
 	// next is how a further call of the same name may have begun, under this one's
 	// number: its arguments tell.
 	next callDelta
@@ -146,7 +145,7 @@ func (cs *calls) delta(d *callDelta, newBlock func() int, sink *adapters.Sink) {
 	}
 	c := cs.find(d)
 	if c == nil {
-		if d.ID == "" && d.Function == (functionDelta{}) && d.Custom == nil && d.Extra.raw == nil {
+		if d.ID == "" && d.Function == (functionDelta{}) && d.Custom == nil && !d.signed() {
 			return // nothing is called yet: https://github.com/BerriAI/litellm/issues/17425
 		}
 		cs.openWaiting(sink)
@@ -169,8 +168,11 @@ func (cs *calls) delta(d *callDelta, newBlock func() int, sink *adapters.Sink) {
 	if c.name == "" && d.Function.Name != "" {
 		c.name, filled = string(d.Function.Name), true
 	}
-	if d.Extra.raw != nil {
-		c.extra = d.Extra.raw
+	switch {
+	case d.Extra.raw != nil:
+		c.format, c.signature = formatExtra, d.Extra.raw
+	case d.Signature != "":
+		c.format, c.signature = formatThought, []byte(d.Signature)
 	}
 	switch {
 	case c.opened && filled:
@@ -235,7 +237,7 @@ const maxOwnID = 512
 func (c *toolCall) takeID(id string) {
 	c.id = id
 	if n := strings.Index(id, signedID); n > 0 && len(id) > maxOwnID {
-		c.id, c.tail = id[:n], id[n:]
+		c.id, c.format, c.signature = id[:n], formatCallID, []byte(id[n:])
 	}
 }
 
@@ -243,15 +245,9 @@ const signedID = "__thought__"
 
 // sign tells the signature, once there is a call that it belongs to.
 func (c *toolCall) sign(sink *adapters.Sink) {
-	switch {
-	case !c.opened:
-	case c.extra != nil:
-		sink.Signature(c.block, formatExtra, c.extra)
-	case c.tail != "":
-		sink.Signature(c.block, formatCallID, []byte(c.tail))
-	}
-	if c.opened {
-		c.extra, c.tail = nil, ""
+	if c.opened && c.signature != nil {
+		sink.Signature(c.block, c.format, c.signature)
+		c.signature = nil
 	}
 }
 

@@ -39,6 +39,8 @@
 // Google signs calls, and the text of an answer, in "extra_content" beside them. The
 // signature has format chat.extra_content and holds that object, which goes back where
 // it stood. https://ai.google.dev/gemini-api/docs/thought-signatures#openai
+// Databricks has it in "thoughtSignature" beside a call; its format is
+// chat.thought_signature.
 // LiteLLM puts the signature into the call's id; where the id is too long with it, that
 // end of the id is the signature, of format chat.tool_call_id.
 //

@@ -18,6 +18,7 @@ const (
 	formatBlocks  = "chat.thinking_blocks"
 	formatOpaque  = "chat.reasoning_opaque"
 	formatExtra   = "chat.extra_content"
+	formatThought = "chat.thought_signature"
 	formatCallID  = "chat.tool_call_id"
 )
 
@@ -51,7 +52,7 @@ func (*Adapter) Constraints(m *profile.Model) adapters.Constraints {
 		MergeTurns:        m.Compat.RequiresAlternatingTurns,
 		UserFirst:         m.Compat.RequiresAlternatingTurns,
 		Prefill:           !m.Compat.RequiresAlternatingTurns,
-		SignatureFormats:  []string{formatField, formatDetails, formatBlocks, formatOpaque, formatExtra, formatCallID},
+		SignatureFormats:  []string{formatField, formatDetails, formatBlocks, formatOpaque, formatExtra, formatThought, formatCallID},
 		UnsignedThinking:  m.Compat.RequiresThinkingAsText,
 		// A message needs content or calls; thinking stands beside them.
 		AnswerBesideThinking: !m.Compat.RequiresThinkingAsText,

@@ -473,9 +473,12 @@ func (e *encoder) toolCall(c *llmdv1.ToolCall) {
 	w.Member("name", c.GetName())
 	w.Member("arguments", arguments)
 	w.EndObject()
-	if s := c.GetSignature(); s.GetFormat() == formatExtra {
+	switch s := c.GetSignature(); s.GetFormat() {
+	case formatExtra:
 		w.Key("extra_content")
 		w.RawBytes(s.GetData())
+	case formatThought:
+		w.Member("thoughtSignature", string(s.GetData()))
 	}
 	w.EndObject()
 }

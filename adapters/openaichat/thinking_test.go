@@ -162,6 +162,18 @@ func TestOpaque(t *testing.T) {
 	}
 }
 
+// TestThoughtSignature: what Databricks gave beside a call goes back there.
+func TestThoughtSignature(t *testing.T) {
+	call := assistantCall("1", "f", "{}")
+	call.GetToolCall().Signature = &llmdv1.Signature{Data: []byte("S"), Format: formatThought}
+	g := ask()
+	g.Context.Messages = append(g.Context.Messages, assistantMessage(call))
+	want := strings.TrimSuffix(callJSON("1"), "}") + `,"thoughtSignature":"S"}`
+	if body := encode(t, model(), g); !strings.Contains(body, `"tool_calls":[`+want+`]`) {
+		t.Errorf("%s, want %s", body, want)
+	}
+}
+
 func TestThinkingBudget(t *testing.T) {
 	field := func(c *profile.Compat) { c.ThinkingFormat, c.ThinkingTokenBudgetField = "qwen", "thinking_budget" }
 	for name, c := range map[string]struct {

@@ -88,14 +88,19 @@ type callDelta struct {
 	Function functionDelta    `json:"function"`
 	Custom   *customDelta     `json:"custom"`
 	Extra    extraContent     `json:"extra_content"`
+	// Signature is Google's, too, as Databricks hands it on.
+	// https://github.com/databricks/databricks-ai-bridge/pull/270
+	Signature jsonwire.Word `json:"thoughtSignature"`
 
 	second bool // it stands behind another one in the same delta
 }
 
 // says: an entry may be null, or hold nothing at all.
 func (d *callDelta) says() bool {
-	return d.Index != nil || d.ID != "" || d.Type != "" || d.Function != functionDelta{} || d.Custom != nil || d.Extra.raw != nil
+	return d.Index != nil || d.ID != "" || d.Type != "" || d.Function != functionDelta{} || d.Custom != nil || d.signed()
 }
+
+func (d *callDelta) signed() bool { return d.Extra.raw != nil || d.Signature != "" }
 
 // extraContent is what Google adds to a delta and to a call: whether the text is a
 // thought, and the thought's signature, which goes back where it stood.
