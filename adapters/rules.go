@@ -32,6 +32,7 @@ const (
 const (
 	RuleTextEmpty     Rule = "text.empty"
 	RuleThinkingEmpty Rule = "thinking.empty"
+	RuleUserInserted  Rule = "turn.user_inserted"
 )
 
 // Rules lists the rules that only adapters have.

@@ -439,7 +439,10 @@ func TestTraits(t *testing.T) {
 		"us.amazon.nova-2-lite-v1:0":                              {family: nova, major: 2},
 		"openai.gpt-oss-20b-1:0":                                  {family: gptOSS},
 		"openai.gpt-5.6-sol":                                      {family: gpt},
-		"meta.llama3-2-1b-instruct-v1:0":                          {},
+		"meta.llama3-2-1b-instruct-v1:0":                          {family: meta},
+		"us.mistral.pixtral-large-2502-v1:0":                      {family: mistralAI},
+		"writer.palmyra-x5-v1:0":                                  {family: writer},
+		"zai.glm-5":                                               {},
 	} {
 		if got := traitsOf(&profile.Model{ID: id}); got != want {
 			t.Errorf("%s: %+v, want %+v", id, got, want)

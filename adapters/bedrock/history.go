@@ -21,13 +21,15 @@ func imageTypes() []string { return []string{"image/jpeg", "image/png", "image/g
 // rules are what the API and the model want of turns.
 func (r *request) rules() *turns.Rules {
 	return &turns.Rules{
-		Empty:     emptyText,
-		Images:    media.Takes{Types: imageTypes()},
-		Thinking:  r.thought,
-		Input:     r.input,
-		Replays:   r.replays,
-		Citations: citations,
-		Settle:    settle,
+		Empty:       emptyText,
+		Images:      media.Takes{Types: imageTypes()},
+		ImagesApart: !r.traits.takesResultImages(),
+		ToolsAlone:  r.traits.toolsAlone(),
+		Thinking:    r.thought,
+		Input:       r.input,
+		Replays:     r.replays,
+		Citations:   citations,
+		Settle:      settle,
 	}
 }
 

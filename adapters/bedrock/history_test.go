@@ -75,10 +75,23 @@ func TestHistory(t *testing.T) {
 			change: "text.placeholder",
 		},
 		"a model without status": {
-			model:   llama,
-			history: []*llmdv1.Message{user(text("hi")), two, result("a", true, picturePart()), result("b", false, returns("1"))},
+			model:   "zai.glm-5",
+			history: []*llmdv1.Message{user(text("hi")), two, result("a", true, picturePart()), result("b", false, returns("1")), user(text("ho"))},
 			want: hiTurn + `,` + calls + `,{"role":"user","content":[` +
-				`{"toolResult":{"toolUseId":"a","content":[` + sentGIF + `]}},{"toolResult":{"toolUseId":"b","content":[{"text":"1"}]}}]}`,
+				`{"toolResult":{"toolUseId":"a","content":[{"text":"(see attached image)"}]}},{"toolResult":{"toolUseId":"b","content":[{"text":"1"}]}},` +
+				`{"text":"Attached image(s) from tool result:"},` + sentGIF + `,{"text":"ho"}]}`,
+			change: "images.moved text.placeholder",
+		},
+		"a model with tools alone": {
+			model: llama,
+			history: []*llmdv1.Message{
+				user(text("hi")), assistant(said("so"), call("a", "f", "")), result("a", false, picturePart()), user(text("ho")),
+			},
+			want: hiTurn + `,{"role":"assistant","content":[{"text":"so"}]},{"role":"user","content":[{"text":"(conversation continues)"}]},` +
+				`{"role":"assistant","content":[{"toolUse":{"toolUseId":"a","name":"f","input":{}}}]},` +
+				`{"role":"user","content":[{"toolResult":{"toolUseId":"a","content":[` + sentGIF + `]}}]},` +
+				`{"role":"assistant","content":[{"text":"I have processed the tool results."}]},{"role":"user","content":[{"text":"ho"}]}`,
+			change: "turn.user_inserted turn.assistant_inserted",
 		},
 		"thinking": {
 			history: []*llmdv1.Message{user(text("hi")), assistant(

@@ -19,6 +19,9 @@ const (
 	nova
 	gpt
 	gptOSS
+	meta
+	mistralAI
+	writer
 )
 
 // traits is what a model's name says about it.
@@ -71,6 +74,16 @@ func named(words []string) traits {
 			return traits{family: gptOSS}
 		}
 		return traits{family: gpt}
+	}
+	for _, word := range words {
+		switch {
+		case strings.HasPrefix(word, "llama"):
+			return traits{family: meta}
+		case slices.Contains([]string{"mistral", "ministral", "magistral", "pixtral", "devstral", "voxtral"}, word):
+			return traits{family: mistralAI}
+		case word == "palmyra":
+			return traits{family: writer}
+		}
 	}
 	return traits{}
 }
@@ -132,3 +145,22 @@ func (t *traits) prefills() bool {
 // https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolResultBlock.html
 // https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolChoice.html.
 func (t *traits) hasStatus() bool { return t.family == claude || t.family == nova }
+
+// takesResultImages: a tool may show the model an image. Others get "This model doesn't
+// support the image field for user messages", and take the same image from the user:
+// https://github.com/anomalyco/opencode/issues/50272. That Llama does is seen in
+// https://github.com/pydantic/pydantic-ai/pull/6098, against what the reference says.
+// https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolResultContentBlock.html.
+func (t *traits) takesResultImages() bool {
+	return t.family == claude || t.family == nova || t.family == meta
+}
+
+// toolsAlone: "Conversation blocks and tool result blocks cannot be provided in the same
+// turn", nor beside calls.
+//
+//   - https://github.com/pydantic/pydantic-ai/pull/6098
+//   - https://github.com/strands-agents/harness-sdk/issues/1223
+//   - https://github.com/quarkiverse/quarkus-langchain4j/issues/1983
+func (t *traits) toolsAlone() bool {
+	return t.family == meta || t.family == mistralAI || t.family == writer
+}

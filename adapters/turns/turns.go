@@ -2,6 +2,7 @@ package turns
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/llmd-dev/llmd/adapters"
@@ -47,9 +48,11 @@ type Block struct {
 type Turn struct {
 	Assistant bool
 	Blocks    []Block
-	// results stand before the other blocks of a user turn.
-	results []Block
-	message int // the first that it is made of
+	// results stand before the other blocks of a user turn, and the images that do not go
+	// into them come next.
+	results, images []Block
+	message         int // the first that it is made of
+	last            int // the last of those with results or with calls
 }
 
 // Rules are what an API and a model want.
@@ -58,6 +61,11 @@ type Rules struct {
 	Empty string
 	// Images are the images that are taken.
 	Images media.Takes
+	// ImagesApart: a result takes none. They are shown after the results.
+	ImagesApart bool
+	// ToolsAlone: nothing stands beside calls and beside results. What is said before calls
+	// and after results are turns of their own, and a word of the other side between.
+	ToolsAlone bool
 	// Thinking says how thinking goes back; false = it does not.
 	Thinking func(*llmdv1.ThinkingContent) (Block, bool)
 	// Input is the input of a call, which is block j of message i.
@@ -87,17 +95,10 @@ func Build(call *adapters.Call, rules *Rules) (turns []Turn, changes []*llmdv1.H
 			return nil, nil, err
 		}
 	}
-	for i := range b.turns {
-		t := &b.turns[i]
-		t.Blocks = append(t.results, t.Blocks...)
-		if len(t.Blocks) == 0 {
-			// Leaving a blank user turn out would break the alternation, or turn the
-			// answer before it into a prefill.
-			t.Blocks = []Block{{Kind: Text, Text: rules.Empty}}
-			b.placeholder(t.message, rules.Empty)
-		}
+	for _, t := range b.turns {
+		turns = append(turns, b.whole(t)...)
 	}
-	return b.turns, b.changes, nil
+	return turns, b.changes, nil
 }
 
 // LastUser is the number of the last turn of the user's; -1 = there is none.
@@ -115,6 +116,52 @@ type builder struct {
 	turns []Turn
 	// changes are reported for the caller's places.
 	changes []*llmdv1.HandoffChange
+}
+
+// whole puts the blocks of a turn in their order.
+func (b *builder) whole(t Turn) []Turn {
+	said := slices.Concat(t.images, t.Blocks)
+	if t.Assistant && b.rules.ToolsAlone {
+		return b.apart(t)
+	}
+	if b.rules.ToolsAlone && len(t.results) > 0 && len(said) > 0 {
+		b.changes = append(b.changes, b.call.Change(t.last+1, adapters.Inserted, adapters.RuleAssistantInserted,
+			"the model wants a word of the assistant between the result of a tool and the user"))
+		t.Blocks = t.results
+		return []Turn{t, words(true, processed), {Blocks: said}}
+	}
+	t.Blocks = slices.Concat(t.results, said)
+	if len(t.Blocks) == 0 {
+		// Leaving a blank user turn out would break the alternation, or turn the
+		// answer before it into a prefill.
+		t.Blocks = []Block{{Kind: Text, Text: b.rules.Empty}}
+		b.placeholder(t.message, b.rules.Empty)
+	}
+	return []Turn{t}
+}
+
+// apart puts the calls of an answer into a turn of their own.
+func (b *builder) apart(t Turn) []Turn {
+	said, calls := t, t
+	said.Blocks, calls.Blocks = nil, nil
+	for _, block := range t.Blocks {
+		if block.Kind == Call {
+			calls.Blocks = append(calls.Blocks, block)
+		} else {
+			said.Blocks = append(said.Blocks, block)
+		}
+	}
+	if len(said.Blocks) == 0 || len(calls.Blocks) == 0 {
+		return []Turn{t}
+	}
+	b.changes = append(b.changes, b.call.Change(t.last, adapters.Inserted, adapters.RuleUserInserted,
+		"the model wants a word of the user between what it says and the calls of tools"))
+	return []Turn{said, words(false, continues), calls}
+}
+
+// words is a turn that nobody said.
+func words(assistant bool, text string) Turn {
+	return Turn{Assistant: assistant, Blocks: []Block{{Kind: Text, Text: text}}}
 }
 
 // blank reports that a text of white space is not sent.
@@ -193,6 +240,9 @@ func (b *builder) assistant(i int, m *llmdv1.AssistantMessage) error {
 	if len(blocks) > 0 {
 		t := b.turn(i, true)
 		t.Blocks = append(t.Blocks, blocks...)
+		if slices.ContainsFunc(blocks, func(b Block) bool { return b.Kind == Call }) {
+			t.last = i
+		}
 	}
 	return nil
 }

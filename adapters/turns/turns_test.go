@@ -97,6 +97,66 @@ func TestBuild(t *testing.T) {
 	}
 }
 
+// The images of results stand behind all of them, and before the words of the user.
+func TestApart(t *testing.T) {
+	history := []*llmdv1.Message{
+		adaptertest.Assistant(adaptertest.Calls("a", "f", `{}`), adaptertest.Says("so"), adaptertest.Calls("b", "f", `{}`)),
+		adaptertest.Result("a", "f", false, adaptertest.ResultImage(png()), adaptertest.ResultText(" ")),
+		adaptertest.User(adaptertest.UserText("and?")),
+		adaptertest.Result("b", "f", false, adaptertest.ResultText("x"), adaptertest.ResultImage(png()), adaptertest.ResultText("y")),
+		adaptertest.Assistant(adaptertest.Calls("c", "f", `{}`)),
+		adaptertest.Result("c", "f", false, adaptertest.ResultText("z")),
+	}
+	for name, c := range map[string]struct {
+		change         func(*turns.Rules)
+		want, reported []string
+	}{
+		"images": {
+			func(r *turns.Rules) { r.ImagesApart = true },
+			[]string{
+				"assistant: call(a{}) text(so) call(b{})",
+				"user: result(a text((see attached image))) result(b text(x) text(y)) text(Attached image(s) from tool result:) image() image() text(and?)",
+				"assistant: call(c{})",
+				"user: result(c text(z))",
+			},
+			[]string{"images.moved at 1", "text.empty at 1", "text.placeholder at 1", "images.moved at 3"},
+		},
+		"tools": {
+			func(r *turns.Rules) { r.ToolsAlone = true },
+			[]string{
+				"assistant: text(so)",
+				"user: text((conversation continues))",
+				"assistant: call(a{}) call(b{})",
+				"user: result(a image()) result(b text(x) image() text(y))",
+				"assistant: text(I have processed the tool results.)",
+				"user: text(and?)",
+				"assistant: call(c{})",
+				"user: result(c text(z))",
+			},
+			[]string{"text.empty at 1", "turn.user_inserted at 0", "turn.assistant_inserted at 4"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := rules()
+			c.change(r)
+			list, changes, err := turns.Build(call(history...), r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(c.want, outline(list)); d != "" {
+				t.Errorf("(-want +got)\n%s", d)
+			}
+			var reported []string
+			for _, c := range changes {
+				reported = append(reported, fmt.Sprintf("%s at %d", c.GetRule(), c.GetMessageIndex()))
+			}
+			if d := cmp.Diff(c.reported, reported); d != "" {
+				t.Errorf("(-want +got)\n%s", d)
+			}
+		})
+	}
+}
+
 func TestTrim(t *testing.T) {
 	c := call(adaptertest.User(adaptertest.UserText("hi")), adaptertest.Assistant(adaptertest.Says("It is ( \n")))
 	list, _, err := turns.Build(c, rules())

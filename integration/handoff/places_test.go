@@ -1,6 +1,7 @@
 package handoff
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"slices"
@@ -19,7 +20,9 @@ type leaf struct {
 // their documentations give to results, thinking and calls.
 func leaves(body []byte) []leaf {
 	var doc map[string]any
-	if json.Unmarshal(body, &doc) != nil {
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber() // arguments may have any
+	if d.Decode(&doc) != nil {
 		return nil
 	}
 	var out []leaf

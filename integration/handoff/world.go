@@ -66,7 +66,8 @@ func Config(address string) string {
 	add("gem", providersim.Gemini, "/v1beta", "", model("gemini-2.5-flash", true, images), model("gemini-3-pro-preview", true, images))
 	add("vert", providersim.Vertex, "/v1/publishers/google", "", model("gemini-3-flash-preview", true, images), model("gemini-2.5-pro", true, images))
 	add("rock", providersim.Bedrock, "", "", model("us.anthropic.claude-sonnet-4-5-20250929-v1:0", true, images),
-		model("anthropic.claude-opus-4-6-v1", true, images), model("us.amazon.nova-2-lite-v1:0", true, images), model("openai.gpt-oss-120b-1:0", true, words))
+		model("anthropic.claude-opus-4-6-v1", true, images), model("us.amazon.nova-2-lite-v1:0", true, images), model("openai.gpt-oss-120b-1:0", true, words),
+		model("mistral.pixtral-large-2502-v1:0", false, images))
 	add("mist", providersim.Mistral, "/v1", "", model("magistral-medium-latest", true, images), model("mistral-small-2506", false, images),
 		model("codestral-latest", false, words))
 	return b.String()

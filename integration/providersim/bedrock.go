@@ -43,6 +43,7 @@ func bedrockRules() []Rule {
 		{ID: "bedrock.tool_result.one_for_each", Doc: docBResult, check: resultOnce},
 		{ID: "bedrock.tool_result.content", Doc: "https://github.com/aws-samples/sample-multi-agent-orchestration-chat-on-agentcore/issues/15", check: bedrockResultContent},
 		{ID: "bedrock.tool_result.error_text_only", Doc: docToolUse, check: bedrockErrorText},
+		{ID: "bedrock.tools_alone", Doc: "https://github.com/pydantic/pydantic-ai/pull/6098", check: bedrockToolsAlone},
 		{ID: "bedrock.tool_config.present_with_history", Doc: "https://github.com/patriceckhart/zot/pull/18", check: bedrockToolsPresent},
 		{ID: "bedrock.tools.names", Doc: awsAPI + "API_runtime_ToolSpecification.html", check: bedrockToolNames},
 		{ID: "bedrock.tools.schema", Doc: awsAPI + "API_runtime_ToolInputSchema.html", check: bedrockToolSchema},
@@ -62,6 +63,7 @@ func bedrockRules() []Rule {
 		{ID: "bedrock.cache_point.supported", Doc: docBCache, check: bedrockCacheSupported},
 		{ID: "bedrock.image.format", Doc: awsAPI + "API_runtime_ImageBlock.html", check: bedrockImages},
 		{ID: "bedrock.image.supported", Doc: awsGuide + "conversation-inference-supported-models-features.html", check: bedrockImagesSupported},
+		{ID: "bedrock.image.in_result", Doc: "https://github.com/anomalyco/opencode/issues/50272", check: bedrockResultImages},
 		{ID: "bedrock.source.s3", Doc: awsAPI + "API_runtime_S3Location.html", check: bedrockS3},
 	}
 }
@@ -209,6 +211,15 @@ func bedrockImagesSupported(r *request, bad report) {
 	r.bedrockImages(func(path string, _ *value) {
 		if !takesImages(r.model) {
 			bad(path, "This model doesn't support the image field. Remove image and try again.")
+		}
+	})
+}
+
+// bedrockResultImages: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolResultContentBlock.html.
+func bedrockResultImages(r *request, bad report) {
+	r.bedrockImages(func(path string, _ *value) {
+		if strings.Contains(path, "toolResult") && !isClaude(r.model) && !strings.Contains(r.model, "nova") && !strings.Contains(r.model, "llama") {
+			bad(path, "This model doesn't support the image field for user messages. Remove image and try again.")
 		}
 	})
 }

@@ -43,6 +43,25 @@ func bedrockFollows(r *request, bad report) {
 	}
 }
 
+// bedrockToolsAlone: https://github.com/strands-agents/harness-sdk/issues/1223.
+func bedrockToolsAlone(r *request, bad report) {
+	if !slices.ContainsFunc([]string{"llama", "mistral.", "palmyra"}, func(maker string) bool { return strings.Contains(r.model, maker) }) {
+		return
+	}
+	for i, m := range r.body.get("messages").list() {
+		kinds := map[string]bool{}
+		for _, b := range m.get("content").list() {
+			name, _ := b.one()
+			kinds[name] = true
+		}
+		for name, said := range map[string]string{"toolUse": "use", "toolResult": "result"} {
+			if kinds[name] && len(kinds) > 1 {
+				bad(at("messages", i)+".content", "Conversation blocks and tool %s blocks cannot be provided in the same turn.", said)
+			}
+		}
+	}
+}
+
 func bedrockResultContent(r *request, bad report) {
 	for _, res := range r.results {
 		content := res.value.get("content")

@@ -44,6 +44,7 @@ func TestBedrockRules(t *testing.T) {
 		{rule: "bedrock.tool_result.one_for_each", old: result, now: result + `,` + result},
 		{rule: "bedrock.tool_result.content", old: `[{"text":"R"}]`, now: `[]`},
 		{rule: "bedrock.tool_result.error_text_only", old: `{"text":"R"}`, now: image},
+		{rule: "bedrock.tools_alone", old: hi, now: hi, model: "mistral.pixtral-large-2502-v1:0"},
 		{rule: "bedrock.tool_config.present_with_history", old: config, now: ``},
 		{rule: "bedrock.tools.names", old: `{"name":"look","inputSchema"`, now: `{"name":"a.b","inputSchema"`},
 		{rule: "bedrock.tools.schema", old: `{"type":"object"}`, now: `{}`},
@@ -68,6 +69,7 @@ func TestBedrockRules(t *testing.T) {
 		{rule: "bedrock.image.format", old: `"format":"png"`, now: `"format":"jpg"`},
 		{rule: "bedrock.image.format", old: `"format":"png"`, now: `"format":"gif"`},
 		{rule: "bedrock.image.supported", old: hi, now: hi, model: "amazon.nova-micro-v1:0"},
+		{rule: "bedrock.image.in_result", old: `{"text":"R"}`, now: image, model: "qwen.qwen3-vl-235b-a22b"},
 		{rule: "bedrock.source.s3", old: `{"bytes":"` + png + `"}`, now: `{"s3Location":{"uri":"s3://b/k"}}`},
 	})
 }
