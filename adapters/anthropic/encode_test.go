@@ -174,7 +174,6 @@ func TestOptions(t *testing.T) {
 			func(s *setup) {
 				s.m.Compat.BindsThinking = true
 				s.adaptive(0)
-				s.m.Efforts[effortNone] = profile.EffortWord{Unsupported: true}
 				s.history(user(text("q")), assistant(thinks("a", thinkingFormat, "S"), says("a")), user(text("q")))
 			},
 			[]string{`"thinking":{"type":"adaptive","block_binding":{"prefix_mismatch_behavior":"drop_block"}},`, "Anthropic-Beta: thinking-binding-controls-2026-08-01"},

@@ -77,9 +77,10 @@ func (r *request) bind() {
 	}
 }
 
-// rememberAlone: a model that always thinks looks at the thinking of the history unasked.
+// rememberAlone: the models that bind their thinking think unasked, and look at that of
+// the history then.
 func (r *request) rememberAlone() {
-	if r.alwaysThinks() && r.call.Model.Compat.BindsThinking && adapters.HistoryThinks(r.call.Context) {
+	if r.call.Model.Compat.BindsThinking && adapters.HistoryThinks(r.call.Context) {
 		r.thinking.mode = thinkingAdaptive
 	}
 	if r.thinking.on() {

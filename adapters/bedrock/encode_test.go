@@ -237,8 +237,7 @@ func TestEncode(t *testing.T) {
 				`"output_config":{"effort":"high"},"anthropic_beta":["thinking-binding-controls-2026-08-01"]},` + hi + `}`,
 		},
 		"bound unasked": {
-			model: "us.anthropic.claude-fable-5-1", with: func(s *setup) {
-				s.m.Efforts = profile.Efforts{none: {Unsupported: true}}
+			model: "us.anthropic.claude-haiku-5-5", with: func(s *setup) {
 				s.g.Context.Messages = append(s.g.Context.Messages, assistant(thought("a", reasoningFormat, "S"), said("a")), user(text("q")))
 			},
 			want: `{"additionalModelRequestFields":{"thinking":{"type":"adaptive","block_binding":{"mismatch_behavior":"drop_block"}},"anthropic_beta":["thinking-binding-controls-2026-08-01"]},` +

@@ -126,9 +126,11 @@ func (r *request) bind() {
 	}
 }
 
-// rememberAlone: a model that always thinks looks at the thinking of the history unasked.
+// rememberAlone: a model that thinks unasked looks at the thinking of the history, too. All
+// do since Fable 5.1; Haiku 5.5 can be told not to.
 func (r *request) rememberAlone() {
-	if r.alwaysThinks() && r.traits.bindsThinking() && adapters.HistoryThinks(r.call.Context) {
+	unasked := r.alwaysThinks() || r.traits.family == claude && r.traits.atLeast(5, 1)
+	if unasked && r.traits.bindsThinking() && adapters.HistoryThinks(r.call.Context) {
 		r.thinking.mode = thinkingAdaptive
 		r.bind()
 	}
