@@ -150,6 +150,7 @@ func TestToolSchema(t *testing.T) {
 		"a later draft":    {`{"properties":{"a":{"items":[{}]}}}`, 0, ToolRules{Typed: true, Draft: schema.Latest()}, `{"type":"object","properties":{"a":{"prefixItems":[{}]}}}`, ""},
 		"flat":             {`{"type":"object","anyOf":[{"properties":{"a":{}}}]}`, 0, ToolRules{Root: schema.ClaudeRoot()}, `{"type":"object","properties":{"a":{}}}`, ""},
 		"flat, listed":     {`{"type":"object","properties":{},"not":{}}`, prefer, ToolRules{Listed: true, Root: schema.OpenAIRoot()}, `{"type":"object","properties":{}}`, ""},
+		"alone":            {`{"type":"object","properties":{"a":{"$ref":"#/$defs/A"}},"$id":"x","$defs":{"A":{}}}`, 0, ToolRules{RootAlone: schema.NovaRoot()}, `{"type":"object","properties":{"a":{}}}`, ""},
 		"not flat":         {`{"type":"object","oneOf":[{}]}`, require, ToolRules{Root: schema.ClaudeRoot()}, "", `tool "t": keyword "oneOf"`},
 		"preferred":        {loose, prefer, ToolRules{}, "!" + strict, ""},
 		"required":         {loose, require, ToolRules{}, "!" + strict, ""},

@@ -20,6 +20,8 @@ type ToolRules struct {
 	Listed bool
 	// Root are keywords that the top of a schema must not have.
 	Root []string
+	// RootAlone are those that it may have alone, and so it has no definitions; nil = all.
+	RootAlone []string
 	// Regular: it must have no regular expression that not every engine reads.
 	Regular bool
 	// Note is told what was left out.
@@ -117,7 +119,12 @@ func (r *ToolRules) flat(t *llmdv1.Tool, text string) string {
 	if r.Regular {
 		text = RegularSchema(text, fmt.Sprintf("tool %q", t.GetName()), r.Note)
 	}
-	flat, had := schema.Flat(text, r.Root)
+	root := r.Root
+	if r.RootAlone != nil {
+		text = r.inlined(t, text)
+		root = schema.Besides(text, r.RootAlone)
+	}
+	flat, had := schema.Flat(text, root)
 	if len(had) > 0 && r.Listed {
 		flat = schema.Listed(flat)
 	}
@@ -125,6 +132,15 @@ func (r *ToolRules) flat(t *llmdv1.Tool, text string) string {
 		r.Note(fmt.Sprintf("tool %q: %s at the top of the schema is left out, which the API refuses there", t.GetName(), strings.Join(had, ", ")))
 	}
 	return flat
+}
+
+// inlined takes the definitions out of a schema.
+func (r *ToolRules) inlined(t *llmdv1.Tool, text string) string {
+	text, changed := schema.Inlined(text)
+	if changed && r.Note != nil {
+		r.Note(fmt.Sprintf("tool %q: what the references of the schema refer to stands in their place, as the API takes no definitions", t.GetName()))
+	}
+	return text
 }
 
 // NeedsTool fails where a tool must be called and there is none.

@@ -115,6 +115,13 @@ func TestEncode(t *testing.T) {
 		}, want: `{"inferenceConfig":{"temperature":0.5,"topP":0.9,"stopSequences":["\n","END"]},` + hi + `}`},
 		"claude's top_k": {model: sonnet4, with: func(s *setup) { s.g.Config.TopK = proto.Int32(40) }, want: `{"additionalModelRequestFields":{"top_k":40},` + hi + `}`},
 		"nova's top_k":   {model: nova2, with: func(s *setup) { s.g.Config.TopK = proto.Int32(20) }, want: `{"additionalModelRequestFields":{"inferenceConfig":{"topK":20}},` + hi + `}`},
+		"nova's tools": {
+			model: "amazon.nova-pro-v1:0", with: func(s *setup) {
+				s.tool("f", `{"$schema":"x","type":"object","properties":{"a":{"$ref":"#/$defs/A"}},"$defs":{"A":{"type":"string"}}}`)
+			},
+			want: `{"toolConfig":{"tools":[{"toolSpec":{"name":"f","inputSchema":{"json":{"type":"object","properties":{"a":{"type":"string"}}}}}}]},` + hi + `}`,
+			says: `tool "f": $schema at the top of the schema is left out`,
+		},
 		"schema": {
 			model: sonnet5, with: func(s *setup) { s.g.Config.OutputJsonSchema = `{"type": "object"}` },
 			want: `{"outputConfig":{"textFormat":{"type":"json_schema","structure":{"jsonSchema":{"schema":"{\"type\": \"object\",\"additionalProperties\":false}"}}}},` + hi + `}`,

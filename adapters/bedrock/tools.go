@@ -95,8 +95,11 @@ func (r *request) declareHistory() {
 // object.
 func (r *request) tool(t *llmdv1.Tool, room *schema.Room) (tool, error) {
 	rules := adapters.ToolRules{Typed: true, Strict: schema.Claude(), Room: room, Note: r.adjust}
-	if r.traits.family == claude {
+	switch {
+	case r.traits.family == claude:
 		rules.Root, rules.Draft = schema.ClaudeRoot(), schema.Latest()
+	case r.traits.family == nova && !r.traits.atLeast(2, 0):
+		rules.RootAlone = schema.NovaRoot()
 	}
 	if !r.call.Model.Compat.SupportsStrictMode {
 		rules.NotStrict = fmt.Sprintf("model %q has no strict tools", r.call.Model.ID)

@@ -43,6 +43,13 @@ func bedrockDraft(r *request, bad report) {
 // bedrockRoot: likewise.
 func bedrockRoot(r *request, bad report) {
 	for i, t := range r.bedrockTools() {
+		if s := t.get("toolSpec", "inputSchema", "json"); s != nil && strings.Contains(r.model, "nova") && !strings.Contains(r.model, "nova-2") {
+			for _, m := range s.members {
+				if !slices.Contains([]string{"type", "properties", "required", "title", "additionalProperties"}, m.name) {
+					bad(at("tools", i), "Malformed input request: #/toolConfig/tools/%d/toolSpec/inputSchema/json: extraneous key [%s] is not permitted, please reformat your input and try again.", i, m.name)
+				}
+			}
+		}
 		if isClaude(r.model) {
 			rootKeywords(t.get("toolSpec", "inputSchema", "json"), bad, at("tools", i)+".custom.input_schema", "oneOf", "allOf", "anyOf")
 		}

@@ -50,6 +50,7 @@ func TestBedrockRules(t *testing.T) {
 		{rule: "bedrock.tools.schema", old: `{"type":"object"}`, now: `{}`},
 		{rule: "bedrock.tools.schema", old: `{"name":"look","inputSchema"`, now: `{"description":"","name":"look","inputSchema"`},
 		{rule: "bedrock.tools.root_keywords", old: `{"type":"object"}`, now: `{"type":"object","anyOf":[{"required":["a"]}]}`},
+		{rule: "bedrock.tools.root_keywords", old: `{"type":"object"}`, now: `{"type":"object","$defs":{}}`, model: "us.amazon.nova-pro-v1:0"},
 		{rule: "bedrock.tools.draft", old: `{"type":"object"}`, now: `{"type":"object","additionalProperties":{"items":[{}]}}`},
 		{rule: "bedrock.tool_choice.valid", old: `{"auto":{}}`, now: `{"tool":{"name":"x"}}`},
 		{rule: "bedrock.tool_choice.valid", old: `{"auto":{}}`, now: `{"none":{}}`},
