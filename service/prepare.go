@@ -32,6 +32,7 @@ func (s *Inference) PrepareContext(ctx context.Context, req *llmdv1.PrepareConte
 	if err != nil {
 		return nil, toStatus(err)
 	}
+	p = s.engine.Usual(s.owner(ctx), p)
 	if err := s.engine.CheckFallbacks(ctx, g); err != nil {
 		return nil, toStatus(err)
 	}

@@ -94,7 +94,8 @@ func fallsBack(err error) bool {
 }
 
 func (r *Run) tryCandidate(ctx context.Context, p *Plan, fallback bool) (*answer, error) {
-	p = r.usual(p)
+	p = r.engine.Usual(r.request.Owner, p)
+	r.replan(p)
 	again := false
 	for tried := 1; ; tried++ {
 		a, err := r.attempt(ctx, p, &Try{Again: again, Fallback: fallback && !again})

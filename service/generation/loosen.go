@@ -2,6 +2,7 @@ package generation
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"slices"
 	"sync"
 
@@ -29,16 +30,21 @@ type loosened struct {
 	all map[loosenedKey]struct{}
 }
 
-type loosenedKey struct{ owner, session, provider, model string }
+// loosenedKey is a conversation with a model. A caller's words have any length, so that
+// they are kept as digests.
+type loosenedKey struct {
+	owner, provider string
+	model, session  [sha256.Size]byte
+}
 
-func (r *Run) loosenedKey(p *Plan) loosenedKey {
-	return loosenedKey{owner: r.request.Owner, session: p.call.Options.SessionKey, provider: p.Model.Provider, model: p.Model.ID}
+func loosenedKeyOf(owner string, p *Plan) loosenedKey {
+	return loosenedKey{
+		owner: owner, provider: p.Model.Provider,
+		model: sha256.Sum256([]byte(p.Model.ID)), session: sha256.Sum256([]byte(p.call.Options.SessionKey)),
+	}
 }
 
 func (l *loosened) add(k loosenedKey) {
-	if k.session == "" {
-		return
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.all == nil {
@@ -87,10 +93,14 @@ func (p *Plan) loosen() *Plan {
 	return &out
 }
 
-// usual is the plan as it is first sent: loosened where that was needed before.
-func (r *Run) usual(p *Plan) *Plan {
-	if r.engine.loosened.has(r.loosenedKey(p)) {
-		return r.takeLoose(p)
+// Usual is the plan as it is first sent for its owner: loosened where that was needed
+// before.
+func (e *Engine) Usual(owner string, p *Plan) *Plan {
+	if p.call.Options.SessionKey == "" || !e.loosened.has(loosenedKeyOf(owner, p)) {
+		return p
+	}
+	if loose := p.loosen(); loose != nil {
+		return loose
 	}
 	return p
 }
@@ -101,21 +111,20 @@ func (r *Run) loosened(p *Plan, u *adapters.UpstreamError) *Plan {
 	if !u.SchemaRefused {
 		return p
 	}
-	loose := r.takeLoose(p)
-	if loose != p {
-		r.engine.loosened.add(r.loosenedKey(p))
-	}
-	return loose
-}
-
-// takeLoose makes the loosened plan the one in hand; p if there is none.
-func (r *Run) takeLoose(p *Plan) *Plan {
 	loose := p.loosen()
 	if loose == nil {
 		return p
 	}
+	if p.call.Options.SessionKey != "" {
+		r.engine.loosened.add(loosenedKeyOf(r.request.Owner, p))
+	}
+	r.replan(loose)
+	return loose
+}
+
+// replan makes another plan for the same model the one in hand.
+func (r *Run) replan(p *Plan) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.plan = loose
-	return loose
+	r.plan = p
 }

@@ -1,6 +1,7 @@
 package generation
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"testing"
@@ -122,6 +123,16 @@ func TestLoosenedConversation(t *testing.T) {
 		if want := []string{strict, loose, loose, strict, strict, strict, loose, strict, "/b tiny a:PREFER"}; !slices.Equal(l.host.sent, want) {
 			t.Errorf("sent %q, want %q", l.host.sent, want)
 		}
+		// What PrepareContext shows is what would be sent.
+		for owner, want := range map[string]string{"me": "tiny", "you": "tiny a:PREFER"} {
+			p, err := l.Plan(t.Context(), ask("lab/a").tools(prefer).conversation(owner, "c1").Generation, "lab/a")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := string(l.Usual(owner, p).Request.Body); got != want {
+				t.Errorf("%s would send %q, want %q", owner, got, want)
+			}
+		}
 	})
 }
 
@@ -129,7 +140,7 @@ func TestLoosenedConversation(t *testing.T) {
 func TestLoosenedIsBounded(t *testing.T) {
 	var l loosened
 	for i := range 2*maxLoosened + 1 {
-		k := loosenedKey{session: fmt.Sprint("s", i)}
+		k := loosenedKey{session: sha256.Sum256(fmt.Append(nil, "s", i))}
 		l.add(k)
 		if !l.has(k) {
 			t.Fatalf("%v is not known", k)
