@@ -3,6 +3,7 @@ package responses
 import (
 	"container/list"
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -168,10 +169,15 @@ func (r *Registry) Abort(ctx context.Context, k Key, reason string) (*Receipt, e
 		rec := f.kept.record()
 		return &Receipt{Message: rec.Message, ContentOmitted: rec.ContentOmitted, Finished: true}, nil
 	}
-	return AbortLive(ctx, f.live, reason)
+	receipt, err := AbortLive(ctx, f.live, reason)
+	if errors.Is(err, ErrNotFound) {
+		r.bury(k, reason)
+	}
+	return receipt, err
 }
 
-// AbortLive aborts a response of this process and waits for its end.
+// AbortLive aborts a response of this process and waits for its end. ErrNotFound: it had
+// failed just then, before its first event.
 func AbortLive(ctx context.Context, live Live, reason string) (*Receipt, error) {
 	aborted := live.Abort(reason)
 	select {
@@ -179,7 +185,21 @@ func AbortLive(ctx context.Context, live Live, reason string) (*Receipt, error) 
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	return &Receipt{Message: live.Snapshot(), Finished: !aborted}, nil
+	m, err := final(live)
+	if err != nil {
+		return nil, err
+	}
+	return &Receipt{Message: m, Finished: !aborted}, nil
+}
+
+// final is the message of a response that is done. One that failed before its first event
+// is not remembered (contract 1.18), by whoever waited for it, either.
+func final(live Live) (*llmdv1.AssistantMessage, error) {
+	m := live.Snapshot()
+	if m.GetStopReason() == llmdv1.StopReason_STOP_REASON_PENDING {
+		return nil, ErrNotFound
+	}
+	return m, nil
 }
 
 // Message implements [Store].
@@ -193,9 +213,12 @@ func (r *Registry) Message(ctx context.Context, k Key, wait time.Duration) (*Kep
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if again, still := r.get(k); still {
-			f = again
+		again, still := r.get(k)
+		if !still {
+			m, err := final(f.live)
+			return &Kept{Message: m}, err
 		}
+		f = again
 	}
 	if f.kept != nil {
 		rec := f.kept.record()

@@ -33,7 +33,11 @@ func (s *Store) Known(ctx context.Context, k responses.Key) (*responses.Known, e
 // Abort implements responses.Store.
 func (s *Store) Abort(ctx context.Context, k responses.Key, reason string) (*responses.Receipt, error) {
 	if here, err := s.local.Known(ctx, k); err == nil && here.Live != nil {
-		return responses.AbortLive(ctx, here.Live, reason)
+		receipt, err := responses.AbortLive(ctx, here.Live, reason)
+		if errors.Is(err, responses.ErrNotFound) {
+			return nil, s.bury(ctx, k, reason)
+		}
+		return receipt, err
 	}
 	r, err := s.lookUp(ctx, k)
 	switch {
@@ -51,6 +55,9 @@ func (s *Store) Abort(ctx context.Context, k responses.Key, reason string) (*res
 	}
 	running := r.state.state == "r"
 	last, err := r.terminal(ctx)
+	if errors.Is(err, responses.ErrNotFound) {
+		return nil, s.bury(ctx, k, reason)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ type Open func(t *testing.T) (here, there responses.Store)
 func Run(t *testing.T, open Open) {
 	for name, test := range map[string]func(*testing.T, responses.Store, responses.Store){
 		"life": life, "owners": owners, "follow": follow, "follow the end": followEnd, "abort": abort, "early abort": earlyAbort,
-		"request id": requestID, "one claim wins": claimRace, "failure": failure, "wait": waiting, "hold": hold, "many": many,
+		"request id": requestID, "one claim wins": claimRace, "failure": failure, "failure while waiting": failureWhileWaiting, "wait": waiting, "hold": hold, "many": many,
 	} {
 		t.Run(name, func(t *testing.T) {
 			here, there := open(t)
@@ -322,6 +322,36 @@ func failure(t *testing.T, here, there responses.Store) {
 		_, c, err := Begin(limited(t), there, "me", "a.2", "q")
 		return err == nil && c.Known == nil
 	})
+}
+
+// Who waits for the end of such a response, or aborts it just then, hears that it is not
+// known; the next try of an aborted one starts aborted.
+func failureWhileWaiting(t *testing.T, here, there responses.Store) {
+	reason := "" // the abort comes too late
+	l := &Live{ID: "a.1", store: here, owner: "me", done: make(chan struct{}), news: make(chan struct{}), reason: &reason}
+	if _, err := here.Claim(limited(t), &responses.Claim{Owner: "me", ResponseID: "a.1", RequestID: "q", Live: l}); err != nil {
+		t.Fatal(err)
+	}
+	known(t, there, byRequest("me", "q"))
+	var wg sync.WaitGroup
+	for _, s := range []responses.Store{here, there} {
+		wg.Go(func() {
+			if m, err := s.Message(limited(t), byID("me", "a.1"), time.Minute); !errors.Is(err, responses.ErrNotFound) {
+				t.Errorf("message %v, %v", m, err)
+			}
+		})
+		wg.Go(func() {
+			if r, err := s.Abort(limited(t), byRequest("me", "q"), "too much"); !errors.Is(err, responses.ErrNotFound) {
+				t.Errorf("receipt %v, %v", r, err)
+			}
+		})
+	}
+	time.Sleep(50 * time.Millisecond) // they wait by then; if not, nothing fails
+	l.Fail()
+	wg.Wait()
+	if _, c, err := Begin(limited(t), there, "me", "a.2", "q"); err != nil || c.Known != nil || !c.Aborted || c.Reason != "too much" {
+		t.Errorf("the next try %+v, %v", c, err)
+	}
 }
 
 func waiting(t *testing.T, here, there responses.Store) {
