@@ -89,8 +89,11 @@ func abortRow(a *generation.Abort) row {
 
 // The handlers' own errors.
 type (
-	// InvalidError lists what is wrong with a request.
-	InvalidError struct{ Violations []Violation }
+	// InvalidError lists what is wrong with a request, and how much more there is.
+	InvalidError struct {
+		Violations []Violation
+		More       int
+	}
 	// ResponseNotFoundError means that there is no such response, or not the caller's.
 	ResponseNotFoundError struct{}
 	// WrongInstanceError means that the response lives in another llmd.
@@ -121,7 +124,7 @@ func (e *InvalidError) Error() string {
 	}
 	v := e.Violations[0]
 	more := ""
-	if n := len(e.Violations) - 1; n > 0 {
+	if n := len(e.Violations) - 1 + e.More; n > 0 {
 		more = fmt.Sprintf(" (and %d more)", n)
 	}
 	return fmt.Sprintf("%s: %s%s", v.Field, v.Description, more)
@@ -151,9 +154,11 @@ type fault struct {
 	message    string
 	metadata   map[string]string
 	violations []Violation
-	upstream   *adapters.UpstreamError
-	retryAfter *time.Duration
-	committed  bool
+	// moreViolations are counted alone.
+	moreViolations int
+	upstream       *adapters.UpstreamError
+	retryAfter     *time.Duration
+	committed      bool
 	// resource and resourceName are what is NOT_FOUND: its kind and the caller's name of it.
 	resource, resourceName string
 }
@@ -197,7 +202,7 @@ func describe(err error) *fault {
 	case errors.As(err, &abort):
 		f.row, f.message = abortRow(abort), abort.Error()
 	case errors.As(err, &invalid):
-		f.row, f.violations = row{code: codes.InvalidArgument, reason: "INVALID_REQUEST"}, invalid.Violations
+		f.row, f.violations, f.moreViolations = row{code: codes.InvalidArgument, reason: "INVALID_REQUEST"}, invalid.Violations, invalid.More
 		f.message = invalid.Error() // it begins with a field, which may be called like a package
 	case errors.As(err, &field):
 		f.row = row{code: codes.InvalidArgument, reason: "INVALID_REQUEST"}

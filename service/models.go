@@ -89,8 +89,10 @@ func afterToken(req *llmdv1.ListModelsRequest) (name string, ok bool) {
 // GetModel implements llmd.v1.ModelService.GetModel.
 func (s *Models) GetModel(ctx context.Context, req *llmdv1.GetModelRequest) (*llmdv1.GetModelResponse, error) {
 	name := req.GetName()
-	if name == "" {
-		return nil, toStatus(&InvalidError{Violations: []Violation{{Field: "name", Reason: reasonRequired, Description: "must not be empty"}}})
+	c := &checker{}
+	c.model("name", name)
+	if err := c.err(); err != nil {
+		return nil, toStatus(err)
 	}
 	if rest, ok := strings.CutPrefix(name, "providers/"); ok {
 		if provider, id, ok := strings.Cut(rest, "/models/"); ok {

@@ -50,7 +50,7 @@ func toStatus(err error) error {
 	}
 	if len(f.violations) > 0 {
 		bad, omitted := badRequest(f.violations, room-detailOverhead)
-		if omitted > 0 {
+		if omitted += f.moreViolations; omitted > 0 {
 			info.Metadata["violationsOmitted"] = strconv.Itoa(omitted)
 		}
 		details = append(details, bad)

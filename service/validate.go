@@ -32,6 +32,12 @@ const (
 	maxRetries     = 10
 	maxFallbacks   = 10
 	maxReason      = 256
+	// maxModelName has room for a provider's id and the longest id of a model that an API
+	// takes: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html.
+	maxModelName = 256 + 2048
+	// maxViolations are more than a status has room for. A request may break rules at
+	// millions of places.
+	maxViolations = 100
 )
 
 // The reasons of violations.
@@ -48,6 +54,7 @@ const (
 // checker collects the faults of one request.
 type checker struct {
 	violations []Violation
+	more       int // that are counted alone
 	// schemas is required where a request has schemas.
 	schemas    *toolcheck.Cache
 	schemaWork int
@@ -57,6 +64,10 @@ type checker struct {
 }
 
 func (c *checker) add(field, reason, format string, args ...any) {
+	if len(c.violations) == maxViolations {
+		c.more++
+		return
+	}
 	c.violations = append(c.violations, Violation{Field: field, Reason: reason, Description: fmt.Sprintf(format, args...)})
 }
 
@@ -64,12 +75,21 @@ func (c *checker) err() error {
 	if len(c.violations) == 0 {
 		return nil
 	}
-	return &InvalidError{Violations: c.violations}
+	return &InvalidError{Violations: c.violations, More: c.more}
 }
 
 func (c *checker) required(field, value string) {
 	if value == "" {
 		c.add(field, reasonRequired, "must not be empty")
+	}
+}
+
+// model checks the name of a model. Any id may be one that a provider does not list, and
+// names stand in logs and traces.
+func (c *checker) model(field, name string) {
+	c.required(field, name)
+	if len(name) > maxModelName {
+		c.add(field, reasonTooLong, "must have at most %d bytes", maxModelName)
 	}
 }
 
@@ -168,7 +188,7 @@ func (c *checker) generation(g *llmdv1.Generation) {
 		c.add("generation", reasonRequired, "must be set")
 		return
 	}
-	c.required("generation.model", g.GetModel())
+	c.model("generation.model", g.GetModel())
 	c.context(g.GetContext())
 	c.config(g.GetConfig())
 	c.enum("generation.reasoning.effort", g.GetReasoning().GetEffort())
@@ -214,7 +234,7 @@ func (c *checker) reliability(g *llmdv1.Generation) {
 		c.add("generation.fallback_models", reasonTooMany, "must be at most %d, not %d", maxFallbacks, n)
 	}
 	for i, m := range g.GetFallbackModels() {
-		c.required(fmt.Sprintf("generation.fallback_models[%d]", i), m)
+		c.model(fmt.Sprintf("generation.fallback_models[%d]", i), m)
 	}
 	w := g.GetWatchdog()
 	c.duration("generation.watchdog.idle_timeout", w.GetIdleTimeout(), time.Second)

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
@@ -183,6 +185,51 @@ func TestWordsOfFailures(t *testing.T) {
 	}
 }
 
+// TestModelNames: a provider may take any id, but none takes one without end, which would
+// stand in logs.
+func TestModelNames(t *testing.T) {
+	s := newService(t)
+	for n, want := range map[int]string{maxModelName: "", maxModelName + 1: "must have at most 2304 bytes"} {
+		name := "faux/" + strings.Repeat("m", n-len("faux/"))
+		second := asks("faux/echo", said("a"))
+		second.FallbackModels = []string{"faux/echo", name}
+		for field, g := range map[string]*llmdv1.Generation{"generation.model": asks(name, said("a")), "generation.fallback_models[1]": second} {
+			_, err := s.PrepareContext(t.Context(), &llmdv1.PrepareContextRequest{Generation: g})
+			if want == "" {
+				if c := status.Code(err); c != codes.NotFound {
+					t.Errorf("%s of %d bytes: %v", field, n, err)
+				}
+				continue
+			}
+			if got := violation(t, err); got != field+": "+want {
+				t.Errorf("%s of %d bytes: %q", field, n, got)
+			}
+		}
+	}
+}
+
+// TestManyViolations: a request that is wrong at very many places costs no more than one
+// that is wrong at some, and how many they are is said.
+func TestManyViolations(t *testing.T) {
+	const n = 10_000
+	g := asks("faux/echo", said())
+	g.Context.Messages = slices.Repeat([]*llmdv1.Message{{}}, n)
+	err := validateGeneration(g, &checker{})
+	invalid, ok := errors.AsType[*InvalidError](err)
+	if !ok || len(invalid.Violations) > 1000 {
+		t.Fatalf("%T with %d violations", err, len(invalid.Violations))
+	}
+	err = toStatus(err)
+	listed := details[*errdetails.BadRequest](err)[0].GetFieldViolations()
+	omitted := details[*errdetails.ErrorInfo](err)[0].GetMetadata()["violationsOmitted"]
+	if len(listed) < 20 || strconv.Itoa(n-len(listed)) != omitted {
+		t.Errorf("%d listed, %s omitted", len(listed), omitted)
+	}
+	if m := status.Convert(err).Message(); m != "generation.context.messages[0]: nothing is set (and 9999 more)" {
+		t.Errorf("message %q", m)
+	}
+}
+
 // The table of limits in docs/errors.md has the limits of the code.
 func TestLimitsPage(t *testing.T) {
 	page, err := os.ReadFile("../docs/errors.md")
@@ -201,6 +248,7 @@ func TestLimitsPage(t *testing.T) {
 	}
 	const mib = 1 << 20
 	for field, want := range map[string]string{
+		"model":                            fmt.Sprintf("1 to %d bytes", maxModelName),
 		"request_id":                       fmt.Sprintf("1 to %d characters", maxRequestID),
 		"tool_call.id":                     fmt.Sprintf("1 to %d characters", maxToolCallID),
 		"signature.data":                   fmt.Sprintf("1 byte to %d MiB", maxOpaqueBytes/mib),
