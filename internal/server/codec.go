@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"fmt"
 	"io"
 
 	"google.golang.org/grpc/encoding"
@@ -23,6 +24,9 @@ const (
 	// longRun times that is from where small fields go to the parser before the rest of
 	// them has been read.
 	longRun = 4
+	// mostValues is how many messages and texts a large message may have within it. Of an
+	// answer with tool calls there are twenty.
+	mostValues = 1 << 20
 )
 
 // codec is grpc-go's codec of Protocol Buffers, but for what costs memory in
@@ -32,6 +36,9 @@ const (
 // the parser then copies every field out of that: a request with 40 MiB of images
 // takes 120. Here large fields are copied from the frames straight to where they
 // belong, and the parser gets the rest.
+//
+// And a message of very many tiny parts, each of which takes fifty times its size in
+// memory, is refused before all of them are parsed.
 //
 // Where there are many goroutines, requests are parsed on one of their own, see package
 // stack.
@@ -56,16 +63,18 @@ func unmarshalLarge(data mem.BufferSlice, m proto.Message, least uint64) error {
 	r := data.Reader()
 	defer func() { _ = r.Close() }()
 	proto.Reset(m)
-	return (&largeReader{in: r, least: least}).message(m.ProtoReflect(), data.Len(), protowire.DefaultRecursionLimit)
+	return (&largeReader{in: r, least: least, left: mostValues}).message(m.ProtoReflect(), data.Len(), protowire.DefaultRecursionLimit)
 }
 
 // largeReader reads a message from its frames.
 type largeReader struct {
 	in    *mem.Reader
 	least uint64
+	left  int // values that may come yet
 }
 
 var (
+	errMany  = fmt.Errorf("server: more than %d messages and texts in one request", mostValues)
 	errWire  = errors.New("server: cannot parse a message of Protocol Buffers")
 	errDepth = errors.New("server: too many messages within messages")
 )
@@ -95,14 +104,14 @@ func (r *largeReader) message(m protoreflect.Message, n, depth int) error {
 				return err
 			}
 			if uint64(len(run)) >= longRun*r.least {
-				if err := merge(m, run, depth); err != nil {
+				if err := r.merge(m, run, depth); err != nil {
 					return err
 				}
 				run = run[:0]
 			}
 			continue
 		}
-		if err := merge(m, run[:begun], depth); err != nil {
+		if err := r.merge(m, run[:begun], depth); err != nil {
 			return err
 		}
 		run = run[:0]
@@ -110,14 +119,45 @@ func (r *largeReader) message(m protoreflect.Message, n, depth int) error {
 			return err
 		}
 	}
-	return merge(m, run, depth)
+	return r.merge(m, run, depth)
 }
 
-func merge(m protoreflect.Message, run []byte, depth int) error {
+func (r *largeReader) merge(m protoreflect.Message, run []byte, depth int) error {
 	if len(run) == 0 {
 		return nil
 	}
+	r.count(m.Descriptor(), run, depth)
+	if r.left < 0 {
+		return errMany
+	}
 	return proto.UnmarshalOptions{Merge: true, RecursionLimit: depth}.Unmarshal(run, m.Interface())
+}
+
+// count takes the values in a run of fields from those that are left. What cannot be read
+// is the parser's to refuse.
+func (r *largeReader) count(d protoreflect.MessageDescriptor, run []byte, depth int) {
+	for len(run) > 0 && r.left >= 0 && depth > 0 {
+		number, kind, n := protowire.ConsumeTag(run)
+		if n < 0 {
+			return
+		}
+		if kind != protowire.BytesType {
+			if _, _, n = protowire.ConsumeField(run); n < 0 {
+				return
+			}
+			run = run[n:]
+			continue
+		}
+		value, m := protowire.ConsumeBytes(run[n:])
+		if m < 0 {
+			return
+		}
+		run = run[n+m:]
+		r.left--
+		if f := d.Fields().ByNumber(number); f != nil && f.Message() != nil {
+			r.count(f.Message(), value, depth-1)
+		}
+	}
 }
 
 // readsAlone: a large value of the field is worth more than the parser's copy.

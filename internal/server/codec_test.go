@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -196,6 +197,28 @@ func TestUnmarshalLargeScalars(t *testing.T) {
 	for _, least := range []uint64{0, 1, 50, 1000} {
 		asParser(t, file, 7, least, &descriptorpb.FileDescriptorProto{})
 		asParser(t, join(values, values), 7, least, &structpb.Struct{})
+	}
+}
+
+// TestUnmarshalMany: a message may have very many parts, but not any number of them, wherever
+// they are: those of 64 MiB would take gigabytes.
+func TestUnmarshalMany(t *testing.T) {
+	many := func(n int, part ...byte) []byte { return bytes.Repeat(part, n) }
+	const empty = 0
+	for name, wrap := range map[string]func(n int) []byte{
+		"messages": func(n int) []byte { return generation(field(2, many(n-2, 2<<3|2, empty))) },
+		"contents": func(n int) []byte { return contents(many(n-4, 1<<3|2, empty)) },
+		"tools":    func(n int) []byte { return generation(field(2, many(n-2, 3<<3|2, empty))) },
+		"texts":    func(n int) []byte { return generation(field(3, many(n-2, 5<<3|2, empty))) },
+		"labels":   func(n int) []byte { return generation(many((n-1)/2, 7<<3|2, 2, 1<<3|2, empty)) },
+		"not ours": func(n int) []byte { return many(n, 99<<3&0x7f|2|0x80, 99>>4, empty) },
+	} {
+		for n, refused := range map[int]bool{mostValues - 1: false, mostValues + 10: true} {
+			err := unmarshalLarge(frames(wrap(n), 16<<10), &llmdv1.StreamRequest{}, largeField)
+			if refused != errors.Is(err, errMany) || !refused && err != nil {
+				t.Errorf("%d %s: %v", n, name, err)
+			}
+		}
 	}
 }
 
