@@ -300,6 +300,29 @@ func TestEditions(t *testing.T) {
 	}
 }
 
+// TestLongWords: what a caller may say at any length makes no span large, unless an
+// operator wants that.
+func TestLongWords(t *testing.T) {
+	long := strings.Repeat("c", 100_000)
+	for variable, most := range map[string]int{"": 4 << 10, "10": 10} {
+		c := newCollector(t)
+		l := start(t, listen+providers(host(t, nil), ""), "OTEL_EXPORTER_OTLP_ENDPOINT", c.URL, "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT", variable)
+		g := harness.Ask("lab/m1", "Count to three.")
+		g.ConversationId, g.Config = long, &llmdv1.GenerationConfig{StopSequences: []string{long}}
+		if err := l.ask(harness.Limited(t, time.Minute), g); err != nil {
+			t.Fatal(err)
+		}
+		l.stop(t)
+		a := attributes(c.span(t, "chat m1").GetAttributes())
+		if a["gen_ai.conversation.id"] != long[:most] {
+			t.Errorf("limit %q: %.20v", variable, a["gen_ai.conversation.id"])
+		}
+		if n := c.raw.Len(); n > 100_000 {
+			t.Errorf("limit %q: %d bytes are exported", variable, n)
+		}
+	}
+}
+
 // TestOff: without a variable, or with the one that switches all off, nothing is sent.
 func TestOff(t *testing.T) {
 	for _, variables := range [][]string{nil, {"OTEL_SDK_DISABLED", "true"}, {"OTEL_TRACES_EXPORTER", "none", "OTEL_METRICS_EXPORTER", "none", "OTEL_LOGS_EXPORTER", "none"}} {

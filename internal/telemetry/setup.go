@@ -142,10 +142,23 @@ func (t *Telemetry) startTraces(ctx context.Context, about *resource.Resource) e
 	if err != nil {
 		return err
 	}
-	p := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
+	p := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about), sdktrace.WithRawSpanLimits(spanLimits()))
 	t.tracers = p
 	t.closers = append(t.closers, p.Shutdown)
 	return nil
+}
+
+// maxAttribute is the longest text of an attribute, unless an OTEL_ variable says so. Callers
+// choose conversation ids and stop sequences of any length, and a span that is too large for
+// a collector takes all of its batch along.
+const maxAttribute = 4 << 10
+
+func spanLimits() sdktrace.SpanLimits {
+	l := sdktrace.NewSpanLimits()
+	if l.AttributeValueLengthLimit < 0 {
+		l.AttributeValueLengthLimit = maxAttribute
+	}
+	return l
 }
 
 func (t *Telemetry) startLogs(ctx context.Context, about *resource.Resource) error {
