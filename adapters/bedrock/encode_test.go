@@ -348,6 +348,7 @@ func TestEncodeRefuses(t *testing.T) {
 		"no effort":           {"us.deepseek.r1-v1:0", func(s *setup) { s.effort(none) }, "generation.reasoning.effort"},
 		"gpt-oss off":         {"openai.gpt-oss-20b-1:0", func(s *setup) { s.effort(none) }, "generation.reasoning.effort"},
 		"nova of old":         {"amazon.nova-pro-v1:0", func(s *setup) { s.effort(low) }, "generation.reasoning.effort"},
+		"stops of gpt-oss":    {"openai.gpt-oss-120b-1:0", func(s *setup) { s.g.Config.StopSequences = []string{"x"} }, "generation.config.stop_sequences"},
 		"budget of nova":      {nova2, func(s *setup) { s.g.Reasoning.BudgetTokens = proto.Int32(2000) }, "generation.reasoning.budget_tokens"},
 		"budget of sonnet 5":  {sonnet5, func(s *setup) { s.g.Reasoning.BudgetTokens = proto.Int32(2000) }, "generation.reasoning.budget_tokens"},
 		"small budget":        {sonnet4, func(s *setup) { s.g.Reasoning.BudgetTokens = proto.Int32(1023) }, "generation.reasoning.budget_tokens"},
@@ -448,7 +449,9 @@ func TestTraits(t *testing.T) {
 		"meta.llama3-2-1b-instruct-v1:0":                          {family: meta},
 		"us.mistral.pixtral-large-2502-v1:0":                      {family: mistralAI},
 		"writer.palmyra-x5-v1:0":                                  {family: writer},
-		"zai.glm-5":                                               {},
+		"qwen.qwen3-coder-480b-a35b-v1:0":                         {family: qwen},
+		"zai.glm-5":                                               {family: glm},
+		"deepseek.v3.2":                                           {},
 	} {
 		if got := traitsOf(&profile.Model{ID: id}); got != want {
 			t.Errorf("%s: %+v, want %+v", id, got, want)

@@ -22,6 +22,10 @@ const (
 	meta
 	mistralAI
 	writer
+	qwen
+	glm
+	nemotron
+	gemma
 )
 
 // traits is what a model's name says about it.
@@ -76,16 +80,32 @@ func named(words []string) traits {
 		return traits{family: gpt}
 	}
 	for _, word := range words {
-		switch {
-		case strings.HasPrefix(word, "llama"):
-			return traits{family: meta}
-		case slices.Contains([]string{"mistral", "ministral", "magistral", "pixtral", "devstral", "voxtral"}, word):
-			return traits{family: mistralAI}
-		case word == "palmyra":
-			return traits{family: writer}
+		if f := maker(strings.TrimRight(word, "0123456789")); f != otherFamily { // "llama3"
+			return traits{family: f}
 		}
 	}
 	return traits{}
+}
+
+// maker is the family of models that a word names.
+func maker(word string) family {
+	switch word {
+	case "llama":
+		return meta
+	case "mistral", "ministral", "magistral", "pixtral", "devstral", "voxtral":
+		return mistralAI
+	case "palmyra":
+		return writer
+	case "qwen":
+		return qwen
+	case "glm":
+		return glm
+	case "nemotron":
+		return nemotron
+	case "gemma":
+		return gemma
+	}
+	return otherFamily
 }
 
 // version reads "3 7 sonnet 20250219" and "opus 4 6 v1": the name of the size stood
@@ -163,4 +183,12 @@ func (t *traits) takesResultImages() bool {
 //   - https://github.com/quarkiverse/quarkus-langchain4j/issues/1983
 func (t *traits) toolsAlone() bool {
 	return t.family == meta || t.family == mistralAI || t.family == writer
+}
+
+// neverStops: "This model doesn't support the stopSequences field".
+//
+//   - https://github.com/vercel/ai/issues/21374
+//   - https://github.com/langgenius/dify-official-plugins/issues/1767
+func (t *traits) neverStops() bool {
+	return slices.Contains([]family{gpt, gptOSS, qwen, glm, nemotron, gemma}, t.family)
 }

@@ -159,6 +159,9 @@ func (r *request) checkBesideThinking(c *llmdv1.GenerationConfig) error {
 }
 
 func (r *request) checkStops(c *llmdv1.GenerationConfig) error {
+	if len(c.GetStopSequences()) > 0 && r.traits.neverStops() {
+		return adapters.Unsupported("stop_sequences", "config.stop_sequences", fmt.Sprintf("model %q takes no stop sequences", r.call.Model.ID))
+	}
 	for i, s := range c.GetStopSequences() {
 		if s == "" || r.traits.family == claude && turns.Blank(s) {
 			return adapters.Unsupported("stop_sequences", fmt.Sprintf("config.stop_sequences[%d]", i), "the model takes no stop sequence that is empty or only white space")

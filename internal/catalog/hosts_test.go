@@ -157,6 +157,8 @@ func TestOtherAPIs(t *testing.T) {
 		{"anthropic-messages", "anthropic", "http://127.0.0.1:1", "claude-opus-5-5", func(c profile.Compat) bool { return c.SupportsServiceTier }},
 		{"anthropic-messages", "anthropic", "http://127.0.0.1:1", "claude-fable-5-2", func(c profile.Compat) bool { return c.SupportsServiceTier }},
 		{"anthropic-messages", "anthropic", "http://127.0.0.1:1", "claude-fable-5-1", func(c profile.Compat) bool { return !c.SupportsServiceTier && !c.SupportsTemperature }},
+		{"bedrock-converse-stream", "lab", "http://127.0.0.1:1", "us.openai.gpt-5.6-sol", func(c profile.Compat) bool { return !c.SupportsTemperature }},
+		{"bedrock-converse-stream", "lab", "http://127.0.0.1:1", "openai.gpt-oss-120b-1:0", func(c profile.Compat) bool { return c.SupportsTemperature }},
 		{"bedrock-converse-stream", "lab", "http://127.0.0.1:1", "xx.anthropic.claude-fable-5", func(c profile.Compat) bool { return !c.SupportsTemperature }},
 		{"anthropic-messages", "anthropic", "http://127.0.0.1:1", "claude-opus-4-8", func(c profile.Compat) bool { return !c.SupportsServiceTier }},
 		{"anthropic-messages", "anthropic", "http://127.0.0.1:1", "claude-opus-4-60", func(c profile.Compat) bool { return !c.SupportsServiceTier }},
