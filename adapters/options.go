@@ -148,6 +148,9 @@ func negotiateSummary(o *Options, m *profile.Model) {
 }
 
 func effortDetail(want llmdv1.ReasoningEffort, m *profile.Model) string {
+	if !m.Reasoning {
+		return fmt.Sprintf("model %q does not reason", m.ID)
+	}
 	var names []string
 	for _, e := range m.SupportedEfforts() {
 		names = append(names, profile.EffortName(e))
