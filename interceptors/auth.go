@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"crypto/x509"
+	"fmt"
 	"strings"
 	"time"
 
@@ -85,26 +86,29 @@ func (c *callers) identify(ctx context.Context) (*caller, *refusal) {
 		}
 		return nil, unauthenticated("the client certificate is nobody's who may call")
 	}
-	if found := c.bySocket(p); found != nil {
-		return found, nil
+	if p != nil && p.Addr != nil && p.Addr.Network() == "unix" {
+		return c.bySocket(p)
 	}
 	return nil, unauthenticated("the call has no credentials: a bearer token or a client certificate is needed")
 }
 
-// bySocket is who calls over a Unix socket; nil = nobody who may.
-func (c *callers) bySocket(p *peer.Peer) *caller {
-	if p == nil || p.Addr == nil || p.Addr.Network() != "unix" {
-		return nil
-	}
+// bySocket finds who calls over a Unix socket. The number that the kernel tells is said:
+// a container has its own.
+func (c *callers) bySocket(p *peer.Peer) (*caller, *refusal) {
+	var uid uint32
+	known := false
 	if user, ok := p.AuthInfo.(interface{ SocketUID() (uint32, bool) }); ok {
-		if uid, known := user.SocketUID(); known && c.byUID[uid] != nil {
-			return c.byUID[uid]
-		}
+		uid, known = user.SocketUID()
 	}
-	if c.sockets {
-		return c.anonymous
+	switch {
+	case known && c.byUID[uid] != nil:
+		return c.byUID[uid], nil
+	case c.sockets:
+		return c.anonymous, nil
+	case known:
+		return nil, unauthenticated(fmt.Sprintf("the call has no credentials: over this socket user %d needs a bearer token", uid))
 	}
-	return nil
+	return nil, unauthenticated("the call has no credentials: over this socket a bearer token is needed")
 }
 
 // byToken compares digests, and all of them: the time it takes tells nothing.

@@ -61,12 +61,20 @@ func unanswered(address string, err error) error {
 // grpc-go and crypto/tls put it.
 func advice(cause string) string {
 	switch {
+	case strings.Contains(cause, "tls: certificate required"):
+		return "it wants a client certificate: use --tls-cert and --tls-key"
+	case strings.Contains(cause, "remote error: tls:"):
+		return "it does not take the certificate of --tls-cert"
 	case strings.Contains(cause, "error reading server preface"):
 		return "does it want TLS? Then use --tls or --tls-ca"
 	case strings.Contains(cause, "first record does not look like a TLS handshake"):
 		return "it speaks no TLS"
 	case strings.Contains(cause, "certificate signed by unknown authority"):
 		return "give its authority with --tls-ca"
+	case strings.Contains(cause, "x509: cannot validate certificate for"), strings.Contains(cause, "valid for ") && strings.Contains(cause, "x509: certificate is"):
+		return "call it by a name that its certificate has"
+	case strings.Contains(cause, "x509: certificate has expired"):
+		return "its certificate has run out"
 	}
 	return `is "llmd serve" running?`
 }

@@ -5,11 +5,15 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"io"
 	"math/big"
+	"net"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -123,6 +127,57 @@ func TestServeExposed(t *testing.T) {
 			if code != exitUsage || out != "" || errs != said || !strings.Contains(errs, config+": "+problem) {
 				t.Errorf("%s: exit code %d\n%s", command, code, errs)
 			}
+		}
+	}
+}
+
+// TestAdvice: what keeps TLS from being spoken is told apart.
+func TestAdvice(t *testing.T) {
+	cert, key := selfSigned(t)
+	stranger, strangersKey := selfSigned(t)
+	pair, err := tls.LoadX509KeyPair(cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trusted := x509.NewCertPool()
+	trusted.AddCert(pair.Leaf)
+	wants := &tls.Config{
+		MinVersion: tls.VersionTLS13, NextProtos: []string{"h2"}, Certificates: []tls.Certificate{pair},
+		ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: trusted,
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var serving sync.WaitGroup
+	defer serving.Wait()
+	defer func() { _ = l.Close() }()
+	serving.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			serving.Go(func() {
+				_ = tls.Server(c, wants).HandshakeContext(t.Context())
+				_, _ = io.Copy(io.Discard, c) // until the client has seen the alert and closes
+				_ = c.Close()
+			})
+		}
+	})
+	_, port, _ := strings.Cut(l.Addr().String(), ":")
+	for _, tt := range []struct {
+		host, says string
+		args       []string
+	}{
+		{"localhost", "it wants a client certificate: use --tls-cert and --tls-key", nil},
+		{"localhost", "it does not take the certificate of --tls-cert", []string{"--tls-cert", stranger, "--tls-key", strangersKey}},
+		{"127.0.0.1", "call it by a name that its certificate has", nil},
+	} {
+		at := tt.host + ":" + port
+		code, _, errs := llmd(t, append([]string{"call", "--addr", at, "--tls-ca", cert, "faux/echo", "Hello"}, tt.args...)...)
+		if code != exitError || !strings.Contains(errs, "no llmd answers at "+at+" ("+tt.says+")") {
+			t.Errorf("%s %v: exit code %d\n%s", at, tt.args, code, errs)
 		}
 	}
 }

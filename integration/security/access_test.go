@@ -144,7 +144,11 @@ func TestUnixUsers(t *testing.T) {
 	}
 
 	l = start(t, guarded(t, a, "    unix_socket: required\n    unix_users: [{name: other, uid: 4294967294}]\n"))
-	want(t, "a stranger", ask(limited(t), dial(t, l.unix, nil), "faux/echo"), codes.Unauthenticated, "UNAUTHENTICATED")
+	err := ask(limited(t), dial(t, l.unix, nil), "faux/echo")
+	want(t, "a stranger", err, codes.Unauthenticated, "UNAUTHENTICATED")
+	if !strings.Contains(err.Error(), "over this socket user "+me+" needs a bearer token") {
+		t.Errorf("the stranger is not told who it is: %v", err)
+	}
 }
 
 // A response belongs to its caller. To others it does not exist.
