@@ -24,6 +24,8 @@ type ToolRules struct {
 	RootAlone []string
 	// Regular: it must have no regular expression that not every engine reads.
 	Regular bool
+	// Grammar: it must have nothing that llama.cpp makes no grammar of.
+	Grammar bool
 	// Note is told what was left out.
 	Note func(string)
 	// NotStrict says why the model cannot be held to a schema; empty = it can.
@@ -114,10 +116,23 @@ func RegularSchema(text, what string, note func(string)) string {
 	return regular
 }
 
+// GrammarSchema is a schema without what llama.cpp makes no grammar of, and notes that it is
+// left out; what is what the schema is of.
+func GrammarSchema(text, what string, note func(string)) string {
+	fit, had := schema.Fit(text, schema.GrammarDraft())
+	if len(had) > 0 && note != nil {
+		note(fmt.Sprintf("%s: %s of the schema is left out, of which the host makes no grammar", what, strings.Join(had, ", ")))
+	}
+	return fit
+}
+
 // flat takes out what a schema must not have to which the model is not held.
 func (r *ToolRules) flat(t *llmdv1.Tool, text string) string {
 	if r.Regular {
 		text = RegularSchema(text, fmt.Sprintf("tool %q", t.GetName()), r.Note)
+	}
+	if r.Grammar {
+		text = GrammarSchema(text, fmt.Sprintf("tool %q", t.GetName()), r.Note)
 	}
 	root := r.Root
 	if r.RootAlone != nil {

@@ -186,3 +186,16 @@ func TestAlternatingTurns(t *testing.T) {
 		t.Error(body)
 	}
 }
+
+// TestGrammars: llama.cpp refuses a request for one tool with an expression that it cannot
+// translate: "Pattern must start with '^' and end with '$'".
+func TestGrammars(t *testing.T) {
+	m, g := model(), ask()
+	m.Compat.SchemaDialect = "llamacpp"
+	g.Context.Tools = []*llmdv1.Tool{{Name: "f", ParametersJsonSchema: `{"type":"object","properties":{"a":{"type":"string","pattern":"\\S"}}}`}}
+	g.Config = &llmdv1.GenerationConfig{OutputJsonSchema: `{"type":"object","properties":{"a":{"type":"string","maxLength":9999}}}`}
+	r, err := request(t, m, g)
+	if err != nil || strings.Contains(string(r.Body), "pattern") || strings.Contains(string(r.Body), "maxLength") || len(r.Effective.GetAdjustments()) != 2 {
+		t.Errorf("%v, %s", err, r.Body)
+	}
+}

@@ -127,6 +127,8 @@ func (e *encoder) responseFormat() error {
 		text = adapters.OpenAIAnswer(text, true, e.adjust)
 	case "deepseek":
 		text = adapters.FitSchema(text, schema.DeepSeekDraft(), "output_json_schema", e.adjust)
+	case "llamacpp":
+		text = adapters.GrammarSchema(text, "output_json_schema", e.adjust)
 	case "moonshot":
 		text = adapters.FitSchema(text, schema.MoonshotDraft(), "output_json_schema", e.adjust)
 	}

@@ -78,6 +78,8 @@ func (e *encoder) toolRules() adapters.ToolRules {
 		rules.Root, rules.Draft, rules.Regular = schema.OpenAIRoot(), schema.OpenAIDraft(), true
 	case "deepseek":
 		rules.Draft = schema.DeepSeekDraft()
+	case "llamacpp":
+		rules.Grammar = true
 	case "moonshot":
 		rules.Root, rules.Draft = schema.OpenAIRoot(), schema.MoonshotDraft()
 	case "anthropic":

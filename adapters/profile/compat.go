@@ -89,7 +89,8 @@ type Compat struct {
 	// model has a fast mode.
 	SupportsServiceTier bool `yaml:"supports_service_tier"`
 	// SchemaDialect is "openai", "deepseek" or "moonshot" where schemas must be as that
-	// maker of models takes them; empty = as the maker does that the model's name tells.
+	// maker of models takes them, "llamacpp" where that engine makes grammars of them;
+	// empty = as the maker does that the model's name tells.
 	SchemaDialect string `yaml:"schema_dialect"`
 	// SupportsVerbosity: "verbosity" is understood.
 	SupportsVerbosity bool `yaml:"supports_verbosity"`

@@ -111,7 +111,7 @@ func flagWords(key string) []string {
 	case "tool_choice_format":
 		return []string{"words", "auto"}
 	case "schema_dialect":
-		return []string{"openai", "deepseek", "moonshot"}
+		return []string{"openai", "deepseek", "moonshot", "llamacpp"}
 	case "messages_dialect":
 		return []string{"vertex"}
 	case "session_affinity_format":

@@ -29,6 +29,8 @@ type Draft struct {
 	// Bare: nothing in a regular expression may stand unescaped that opens something in an
 	// engine of Rust.
 	Bare bool
+	// Grammar: see [GrammarDraft].
+	Grammar bool
 	// Moonshot: see [MoonshotDraft].
 	Moonshot bool
 }
@@ -130,6 +132,9 @@ func (f *fitter) schema(text []byte) []byte {
 	}
 	if f.draft.Bare {
 		members = f.escapes(members)
+	}
+	if f.draft.Grammar {
+		members = f.grammar(members)
 	}
 	if f.draft.Moonshot {
 		members = f.flavored(members)

@@ -6,7 +6,7 @@ import "github.com/llmd-dev/llmd/adapters/jsonwire"
 // text once; what it does not know is left to the fitter, which splits it anew at each
 // level.
 func (d Draft) plain(text string) bool {
-	if d.Moonshot {
+	if d.Moonshot || d.Grammar {
 		return false // there is more to look at
 	}
 	c := jsonwire.NewCursor([]byte(text))
