@@ -196,7 +196,8 @@ func texts(n *node) []string {
 	return out
 }
 
-// tool adds a function. A recorded "strict" is one that the host was told to keep.
+// tool adds a function. A recorded "strict" is one that the host was told to keep, but to
+// DeepSeek, which does not look at it, llmd does not say it.
 func (x *reading) tool(name, description, schema, strict *node) {
 	t := &llmdv1.Tool{Name: name.text}
 	if description != nil {
@@ -205,7 +206,7 @@ func (x *reading) tool(name, description, schema, strict *node) {
 	if schema != nil {
 		t.ParametersJsonSchema = string(schema.raw)
 	}
-	if strict != nil && string(strict.raw) == "true" {
+	if strict != nil && string(strict.raw) == "true" && x.r.Provider != "deepseek" {
 		t.Strict = llmdv1.StrictMode_STRICT_MODE_REQUIRE
 	}
 	x.g.Context.Tools = append(x.g.Context.Tools, t)

@@ -13,6 +13,7 @@ func toleratedByResponses() []tolerated {
 			apis, `["reasoning.encrypted_content"]`, "include"),
 		leftOut("responses.include-unsaid", "a model that does not reason has no encrypted thoughts",
 			apis, `["reasoning.encrypted_content"]`, "include"),
+		leftOut("responses.strict-unsaid", "the host does not look at it", apis, "true", "tools[].strict"),
 		leftOut("responses.not-strict-unsaid", "not all hosts know the word", apis, "false", "tools[].strict"),
 		{
 			name: "responses.instructions", why: "the system prompt is the first item instead of the instructions",
