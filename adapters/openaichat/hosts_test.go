@@ -193,9 +193,13 @@ func TestGrammars(t *testing.T) {
 	m, g := model(), ask()
 	m.Compat.SchemaDialect = "llamacpp"
 	g.Context.Tools = []*llmdv1.Tool{{Name: "f", ParametersJsonSchema: `{"type":"object","properties":{"a":{"type":"string","pattern":"\\S"}}}`}}
-	g.Config = &llmdv1.GenerationConfig{OutputJsonSchema: `{"type":"object","properties":{"a":{"type":"string","maxLength":9999}}}`}
+	g.Config = &llmdv1.GenerationConfig{OutputJsonSchema: `{"type":"object","properties":{"a":{"type":"string","maxLength":9999},"n":{"type":"integer","minimum":1,"exclusiveMinimum":true}}}`}
 	r, err := request(t, m, g)
-	if err != nil || strings.Contains(string(r.Body), "pattern") || strings.Contains(string(r.Body), "maxLength") || len(r.Effective.GetAdjustments()) != 2 {
+	if err != nil || strings.Contains(string(r.Body), "pattern") || strings.Contains(string(r.Body), "maxLength") || len(r.Effective.GetAdjustments()) != 3 {
 		t.Errorf("%v, %s", err, r.Body)
+	}
+	// What an old draft says otherwise is not left out.
+	if !strings.Contains(string(r.Body), `"exclusiveMinimum":1`) {
+		t.Error(string(r.Body))
 	}
 }

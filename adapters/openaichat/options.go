@@ -128,6 +128,7 @@ func (e *encoder) responseFormat() error {
 	case "deepseek":
 		text = adapters.FitSchema(text, schema.DeepSeekDraft(), "output_json_schema", e.adjust)
 	case "llamacpp":
+		text = adapters.FitSchema(text, schema.Draft{}, "output_json_schema", e.adjust)
 		text = adapters.GrammarSchema(text, "output_json_schema", e.adjust)
 	case "moonshot":
 		text = adapters.FitSchema(text, schema.MoonshotDraft(), "output_json_schema", e.adjust)
