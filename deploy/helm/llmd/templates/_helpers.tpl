@@ -33,6 +33,12 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- $_ := set $server "admin" $admin }}
 {{- if and .Values.admin.podMonitor (not .Values.admin.open) }}{{ fail "admin.podMonitor needs admin.open" }}{{ end }}
 {{- if .Values.allowInsecure }}{{ $_ := set $server "allow_insecure" true }}{{ end }}
+{{- with get .Values.config "server" }}
+{{- if hasKey . "drain_timeout" }}{{ fail "config.server.drain_timeout: set drainSeconds instead, by which the pod is given its time" }}{{ end }}
+{{- if and (hasKey . "listen") (not (has "unix:///run/llmd/llmd.sock" (kindIs "string" .listen | ternary (list .listen) .listen))) }}
+{{- fail "config.server.listen must have unix:///run/llmd/llmd.sock, too: the probes ask there" }}
+{{- end }}
+{{- end }}
 {{- $config := mustMergeOverwrite (dict "server" $server) (deepCopy .Values.config) }}
 {{- if not (or .Values.allowInsecure (and (hasKey $config.server "tls") (hasKey $config.server "auth"))) }}
 {{- fail "llmd listens for other pods: set tls.secretName and config.server.auth, or allowInsecure: true if something else protects it" }}
