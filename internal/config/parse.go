@@ -100,7 +100,20 @@ func (r *reader) syntax(text []byte, err error) {
 			line, message = n, m[2]
 		}
 	}
-	r.fail(line, "", "%s", message)
+	r.fail(line, "", "%s%s", message, remedy(message))
+}
+
+// remedy says what most often is behind the YAML reader's words.
+func remedy(message string) string {
+	switch message {
+	case "found character that cannot start any token":
+		return "; indent by spaces, not tabs, and put a text that begins with @, % or ` into quotes"
+	case "mapping values are not allowed in this context":
+		return `; is the line indented too far, or does a text with ": " in it lack quotes?`
+	case "found unexpected end of stream":
+		return "; is a quote closed?"
+	}
+	return ""
 }
 
 // prepare refuses what hides meaning (aliases, keys given twice) and replaces
