@@ -223,6 +223,18 @@ func TestOptions(t *testing.T) {
 			[]string{"beta"},
 			"forced tool choice",
 		},
+		"forced choice, and it thinks": {
+			func(s *setup) {
+				s.adaptive(effortHigh)
+				s.m.Compat.ForcedToolsBesideThinking = true
+				s.m.Efforts[effortNone] = profile.EffortWord{Unsupported: true}
+				s.tools("a")
+				s.mode(llmdv1.ToolMode_TOOL_MODE_REQUIRED)
+			},
+			[]string{`"thinking":{"type":"adaptive"},"output_config":{"effort":"high"}`, `"tool_choice":{"type":"any"}`},
+			nil,
+			"",
+		},
 		"forced choice beside adaptive thinking": {
 			func(s *setup) { s.adaptive(effortHigh); s.tools("a"); s.mode(llmdv1.ToolMode_TOOL_MODE_REQUIRED) },
 			[]string{`"thinking":{"type":"disabled"}`},

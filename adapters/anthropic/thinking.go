@@ -42,7 +42,7 @@ func (r *request) decideThinking() error {
 	case o.Thinking == adapters.ThinkingOff && m.Reasoning:
 		r.thinking.mode = thinkingDisabled
 		return nil
-	case o.Thinking != adapters.ThinkingOn && r.choice.forced() && r.alwaysThinks():
+	case o.Thinking != adapters.ThinkingOn && r.mustNotThink() && r.alwaysThinks():
 		// https://platform.claude.com/docs/en/models/opus-5-5/whats-new-opus-5-5
 		return adapters.Unsupported("tool_choice", "tool_choice", fmt.Sprintf("model %q always thinks, and cannot be made to call a tool then", m.ID))
 	case o.Thinking != adapters.ThinkingOn:
@@ -53,7 +53,7 @@ func (r *request) decideThinking() error {
 		return adapters.Unsupported("reasoning_budget", "reasoning.budget_tokens", fmt.Sprintf("model %q takes an effort, and no budget", m.ID))
 	case o.BudgetTokens > 0 && o.BudgetTokens < adapters.MinBudget:
 		return adapters.Unsupported("reasoning_budget", "reasoning.budget_tokens", "the least thinking budget is 1,024 tokens")
-	case r.choice.forced():
+	case r.mustNotThink():
 		return r.thinkingOff("the API takes no thinking beside a forced tool choice")
 	}
 	r.thinking.summary = o.Summary
@@ -64,6 +64,12 @@ func (r *request) decideThinking() error {
 		return nil
 	}
 	return r.decideBudget()
+}
+
+// mustNotThink: the model must call a tool, and does not think before it.
+func (r *request) mustNotThink() bool {
+	c := r.call.Model.Compat
+	return r.choice.forced() && !(c.ForceAdaptiveThinking && c.ForcedToolsBesideThinking)
 }
 
 // bind lets the request pass where what stood before a block of thinking has changed: "The

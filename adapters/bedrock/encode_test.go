@@ -233,6 +233,13 @@ func TestEncode(t *testing.T) {
 			want: `{"additionalModelRequestFields":{"thinking":{"type":"disabled"}},` + tools + `,"toolChoice":{"tool":{"name":"f"}}},` + hi + `}`,
 			says: "forced tool choice",
 		},
+		"thinking and a forced call, both": {
+			model: "us.anthropic.claude-fable-5", with: func(s *setup) {
+				s.m.Compat.ForcedToolsBesideThinking, s.m.Efforts = true, profile.Efforts{none: {Unsupported: true}}
+				oneTool(s)
+			},
+			want: `{` + tools + `,"toolChoice":{"tool":{"name":"f"}}},` + hi + `}`,
+		},
 		"temperature beside thinking": {
 			model: sonnet4, with: func(s *setup) { s.effort(low); s.limit(32000); s.g.Config.Temperature = proto.Float64(0) },
 			want: `{"inferenceConfig":{"maxTokens":32000},"additionalModelRequestFields":{"thinking":{"type":"enabled","budget_tokens":2048}},` + hi + `}`,

@@ -48,7 +48,7 @@ func (t *thinking) claudes() bool { return t.mode == thinkingBudget || t.mode ==
 func (r *request) decideThinking() error {
 	o, m := r.call.Options, r.call.Model
 	switch {
-	case o.Thinking == adapters.ThinkingDefault && r.choice.forced() && r.alwaysThinks():
+	case o.Thinking == adapters.ThinkingDefault && r.mustNotThink() && r.alwaysThinks():
 		// https://platform.claude.com/docs/en/models/opus-5-5/whats-new-opus-5-5
 		return adapters.Unsupported("tool_choice", "tool_choice", fmt.Sprintf("model %q always thinks, and cannot be made to call a tool then", m.ID))
 	case o.Thinking == adapters.ThinkingDefault:
@@ -102,7 +102,7 @@ func (r *request) decideClaude() error {
 		return nil
 	case o.BudgetTokens > 0 && o.BudgetTokens < adapters.MinBudget:
 		return adapters.Unsupported("reasoning_budget", "reasoning.budget_tokens", "the least thinking budget is 1,024 tokens")
-	case r.choice.forced():
+	case r.mustNotThink():
 		return r.thinkingOff("Claude does not think beside a forced tool choice")
 	}
 	if err := r.decideSummary(); err != nil {
@@ -115,6 +115,11 @@ func (r *request) decideClaude() error {
 	r.thinking.effort = r.call.Options.EffortFromLow(r.effective)
 	r.bind()
 	return nil
+}
+
+// mustNotThink: Claude must call a tool, and does not think before it.
+func (r *request) mustNotThink() bool {
+	return r.choice.forced() && !(r.adaptive() && r.call.Model.Compat.ForcedToolsBesideThinking)
 }
 
 // bind lets the request pass where what stood before a block of thinking has changed: "The

@@ -123,6 +123,9 @@ type Compat struct {
 	// BindsThinking: the model checks what stood before a block of thinking, and the host
 	// takes the wish that one which fails is passed over instead of refused.
 	BindsThinking bool `yaml:"binds_thinking"`
+	// ForcedToolsBesideThinking: the model thinks adaptively also where it must call a
+	// tool.
+	ForcedToolsBesideThinking bool `yaml:"forced_tools_beside_thinking"`
 	// SupportsStrictTools: tools may carry "strict".
 	SupportsStrictTools bool `yaml:"supports_strict_tools"`
 	// MessagesDialect is "vertex" where the API is spoken as Google Vertex AI does:

@@ -1,6 +1,9 @@
 package providersim
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 func thinkingType(r *request, bad report) {
 	mode := r.thinkingMode()
@@ -59,9 +62,19 @@ func thinkingSampling(r *request, bad report) {
 }
 
 func thinkingForced(r *request, bad report) {
-	if mode := r.body.get("tool_choice", "type").str(); r.thinks() && (mode == "any" || mode == "tool") {
+	kind := r.body.get("thinking", "type").str()
+	if mode := r.body.get("tool_choice", "type").str(); r.thinks() && (mode == "any" || mode == "tool") && !(kind == "adaptive" && forcedThinks(r.model)) {
 		bad("tool_choice", "Thinking may not be enabled when tool_choice forces tool use.")
 	}
+}
+
+// forcedThinks: https://github.com/langchain-ai/langchain-aws/pull/1141.
+func forcedThinks(model string) bool {
+	has := func(names ...string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return strings.Contains(model, name) })
+	}
+	return has("opus-4-8", "opus-5", "sonnet-5", "haiku-5", "fable-5", "mythos-5") &&
+		!has("opus-5-5", "sonnet-5-5", "fable-5-1", "fable-5-2", "mythos-5-1", "mythos-5-2")
 }
 
 func isThinking(p part) bool { return p.kind == "thinking" || p.kind == "redacted_thinking" }

@@ -184,7 +184,7 @@ func bedrockNotPrefilled(r *request, bad report) {
 
 func bedrockForced(r *request, bad report) {
 	name, _ := r.body.get("toolConfig", "toolChoice").one()
-	if mode := r.claudeThinking().get("type").str(); (mode == "enabled" || mode == "adaptive") && (name == "any" || name == "tool") {
+	if mode := r.claudeThinking().get("type").str(); (mode == "enabled" || mode == "adaptive" && !forcedThinks(r.model)) && (name == "any" || name == "tool") {
 		bad("toolConfig.toolChoice", "The model returned the following errors: Thinking may not be enabled when tool_choice forces tool use.")
 	}
 }
