@@ -8,6 +8,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,12 +16,16 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/encoding"
+	protocodec "google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
+	"github.com/llmd-dev/llmd/internal/config"
 	"github.com/llmd-dev/llmd/internal/procs"
 	"github.com/llmd-dev/llmd/internal/stack"
 )
@@ -87,9 +92,14 @@ func dial(t *testing.T) (llmdv1.InferenceServiceClient, *buffer) {
 
 func connect(t *testing.T, o Options) *grpc.ClientConn {
 	t.Helper()
-	s := grpc.NewServer(Server(o)...)
-	llmdv1.RegisterInferenceServiceServer(s, clumsy{})
-	healthv1.RegisterHealthServer(s, health.NewServer())
+	chain := New(o)
+	return serve(t, grpc.NewServer(chain.Options()...), chain.Services)
+}
+
+func serve(t *testing.T, s *grpc.Server, services func(grpc.ServiceRegistrar) grpc.ServiceRegistrar) *grpc.ClientConn {
+	t.Helper()
+	llmdv1.RegisterInferenceServiceServer(services(s), clumsy{})
+	healthv1.RegisterHealthServer(services(s), health.NewServer())
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -206,5 +216,70 @@ func TestWordsStayOut(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	if len(lines) != 2 || !strings.Contains(lines[0], "Complete") || !strings.Contains(lines[0], "OK") || !strings.Contains(lines[1], "Unavailable") {
 		t.Errorf("%d lines: %s", len(lines), text)
+	}
+}
+
+// reading counts the requests that are read.
+type reading struct {
+	encoding.CodecV2
+	n atomic.Int32
+}
+
+func (r *reading) Unmarshal(data mem.BufferSlice, v any) error {
+	r.n.Add(1)
+	return r.CodecV2.Unmarshal(data, v)
+}
+
+// TestRefusedUnread: of a call that is not let in the request is not read, which could be
+// large, and of anybody.
+func TestRefusedUnread(t *testing.T) {
+	gate := NewGate(config.Server{Auth: auth, Limits: config.Limits{ConcurrentCalls: 1}}, nil)
+	chain := New(Options{Log: slog.New(slog.DiscardHandler), Gate: gate})
+	codec := &reading{CodecV2: encoding.GetCodecV2(protocodec.Name)}
+	conn := serve(t, grpc.NewServer(append(chain.Options(), grpc.ForceServerCodecV2(codec))...), chain.Services)
+	c := llmdv1.NewInferenceServiceClient(conn)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	known := metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer a-token")
+	stream := func(ctx context.Context, model string) (llmdv1.InferenceService_StreamClient, error) {
+		s, err := c.Stream(ctx, &llmdv1.StreamRequest{Generation: &llmdv1.Generation{Model: model}})
+		if err == nil {
+			_, err = s.Recv()
+		}
+		return s, err
+	}
+	refused := func(ctx context.Context, want codes.Code) {
+		t.Helper()
+		before := codec.n.Load()
+		_, one := c.Complete(ctx, &llmdv1.CompleteRequest{})
+		_, many := stream(ctx, "")
+		if status.Code(one) != want || status.Code(many) != want || reason(one) == "" || reason(one) != reason(many) {
+			t.Errorf("%v and %v, want %v", one, many, want)
+		}
+		if n := codec.n.Load() - before; n != 0 {
+			t.Errorf("%v: %d requests were read", want, n)
+		}
+	}
+	refused(ctx, codes.Unauthenticated)
+	if _, err := c.Complete(known, &llmdv1.CompleteRequest{}); err != nil {
+		t.Error(err)
+	}
+	call, leave := context.WithCancel(known)
+	defer leave()
+	if _, err := stream(call, "wait"); err != nil {
+		t.Error(err)
+	}
+	refused(known, codes.Unavailable)
+}
+
+// TestOutside: a service that is registered without the chain has nothing to guard it, and is
+// not served.
+func TestOutside(t *testing.T) {
+	s := grpc.NewServer(New(Options{Log: slog.New(slog.DiscardHandler)}).Options()...)
+	c := llmdv1.NewInferenceServiceClient(serve(t, s, func(s grpc.ServiceRegistrar) grpc.ServiceRegistrar { return s }))
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if _, err := c.Complete(ctx, &llmdv1.CompleteRequest{}); status.Code(err) != codes.Unimplemented {
+		t.Errorf("%v", err)
 	}
 }

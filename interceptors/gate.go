@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
@@ -116,24 +115,6 @@ func (g *Gate) enter(ctx context.Context, method string) (_ context.Context, lea
 		return nil, nil, no
 	}
 	return ctx, func() { c.meter.end(); g.load.end() }, nil
-}
-
-// unary is the gate of calls with one request and one answer.
-func (g *Gate) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-	inside, leave, no := g.enter(ctx, info.FullMethod)
-	if no != nil {
-		return nil, g.refuse(ctx, no)
-	}
-	defer leave()
-	if open(info.FullMethod) {
-		return next(inside, req)
-	}
-	n := size(req)
-	if no := g.load.hold(n); no != nil {
-		return nil, g.refuse(ctx, no)
-	}
-	defer g.load.release(n)
-	return next(inside, req)
 }
 
 func size(m any) int {

@@ -11,19 +11,19 @@ import (
 	"github.com/llmd-dev/llmd/internal/stack"
 )
 
-// streams is the chain around calls with streams: the steps around unary calls in the
-// same order, in one function. A stream may wait for an hour, on a stack that holds the
-// frames of all that called it. As interceptors of their own, with what grpc-go and the
-// middleware put between them, the steps took 1 KiB of it, and it was 8 KiB in place of 4.
-type streams struct {
+// calls is the chain around calls: its steps in one function. A stream may wait for an hour,
+// on a stack that holds the frames of all that called it. As interceptors of their own, with
+// what grpc-go and the middleware put between them, the steps took 1 KiB of it, and it was
+// 8 KiB in place of 4.
+type calls struct {
 	report  interceptors.CommonReportableFunc
 	recover recovery.RecoveryHandlerFuncContext
 	gate    *Gate // nil = all are let in
 }
 
 // intercept implements [grpc.StreamServerInterceptor].
-func (s *streams) intercept(srv any, inner grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) (err error) {
-	c := &streamCall{ServerStream: inner, chain: s, began: time.Now()}
+func (s *calls) intercept(srv any, inner grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) (err error) {
+	c := &call{ServerStream: inner, chain: s, began: time.Now()}
 	c.reporter, c.ctx = s.report(inner.Context(), interceptors.NewServerCallMeta(info.FullMethod, info, nil))
 	defer c.end(&err)
 	if no := c.enter(info.FullMethod); no != nil {
@@ -32,10 +32,10 @@ func (s *streams) intercept(srv any, inner grpc.ServerStream, info *grpc.StreamS
 	return next(srv, c)
 }
 
-// streamCall is a stream whose caller is known and whose request counts.
-type streamCall struct {
+// call is one whose caller is known and whose request counts.
+type call struct {
 	grpc.ServerStream
-	chain    *streams
+	chain    *calls
 	ctx      context.Context //nolint:containedctx // it stands for the stream's own
 	reporter interceptors.Reporter
 	began    time.Time
@@ -46,7 +46,7 @@ type streamCall struct {
 }
 
 // enter passes the gate.
-func (c *streamCall) enter(method string) error {
+func (c *call) enter(method string) error {
 	gate := c.chain.gate
 	if gate == nil {
 		return nil
@@ -61,7 +61,7 @@ func (c *streamCall) enter(method string) error {
 
 // end makes of a panic what the caller gets, lets the call out, and reports it. It is
 // deferred.
-func (c *streamCall) end(err *error) { //nolint:gocritic // the result of the call it is deferred in
+func (c *call) end(err *error) { //nolint:gocritic // the result of the call it is deferred in
 	p := recover()
 	stack.Grow() // what is left goes deep
 	if c.leave != nil {
@@ -75,10 +75,10 @@ func (c *streamCall) end(err *error) { //nolint:gocritic // the result of the ca
 }
 
 // Context implements grpc.ServerStream.
-func (c *streamCall) Context() context.Context { return c.ctx }
+func (c *call) Context() context.Context { return c.ctx }
 
 // RecvMsg counts the latest request. It is received aside: parsing goes deep.
-func (c *streamCall) RecvMsg(m any) (err error) {
+func (c *call) RecvMsg(m any) (err error) {
 	n := 0
 	stack.Aside(func() {
 		if err = c.ServerStream.RecvMsg(m); err == nil && c.counted {

@@ -56,7 +56,7 @@ func TestStreams(t *testing.T) {
 			log := &buffer{}
 			l := slog.New(slog.NewTextHandler(log, nil))
 			gate := NewGate(config.Server{Auth: auth}, nil)
-			chain := &streams{report: callLog(l), recover: recovered(l, nil), gate: gate}
+			chain := &calls{report: callLog(l), recover: recovered(l, nil), gate: gate}
 			in := false
 			err := chain.intercept(nil, &wire{ctx: c.ctx, request: request}, info, func(_ any, s grpc.ServerStream) error {
 				in = true
@@ -92,7 +92,7 @@ func TestStreams(t *testing.T) {
 func TestStreamTooLarge(t *testing.T) {
 	gate := NewGate(config.Server{Limits: config.Limits{RequestBytes: 10}}, nil)
 	l := slog.New(slog.DiscardHandler)
-	chain := &streams{report: callLog(l), recover: recovered(l, nil), gate: gate}
+	chain := &calls{report: callLog(l), recover: recovered(l, nil), gate: gate}
 	info := &grpc.StreamServerInfo{FullMethod: llmdv1.InferenceService_Stream_FullMethodName}
 	gate.load.bytes.Store(5) // another call's
 	w := &wire{ctx: context.Background(), request: &llmdv1.StreamRequest{RequestId: "xy"}}

@@ -81,7 +81,8 @@ func newTransport(cfg config.Server, svc *service.Service, chain interceptors.Op
 	if err != nil {
 		return nil, err
 	}
-	opts := append(interceptors.Server(chain),
+	around := interceptors.New(chain)
+	opts := append(around.Options(),
 		grpc.ForceServerCodecV2(newCodec()),
 		grpc.MaxRecvMsgSize(cfg.MaxReceiveBytes),
 		grpc.MaxSendMsgSize(maxSendBytes),
@@ -113,9 +114,10 @@ func newTransport(cfg config.Server, svc *service.Service, chain interceptors.Op
 	}
 	s.begin = func() *grpc.Server {
 		g := grpc.NewServer(opts...)
-		llmdv1.RegisterInferenceServiceServer(g, svc.Inference)
-		llmdv1.RegisterModelServiceServer(g, svc.Models)
-		healthv1.RegisterHealthServer(g, s.health)
+		services := around.Services(g)
+		llmdv1.RegisterInferenceServiceServer(services, svc.Inference)
+		llmdv1.RegisterModelServiceServer(services, svc.Models)
+		healthv1.RegisterHealthServer(services, s.health)
 		if cfg.ReflectionOn() {
 			reflection.Register(g)
 		}
