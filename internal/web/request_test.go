@@ -1,11 +1,44 @@
 package web
 
 import (
+	"errors"
+	"log/slog"
 	"net/http"
+	"strings"
 	"testing"
 
 	"connectrpc.com/connect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+
+	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
 )
+
+// TestParts: what makes memory is counted, and not what stands in texts.
+func TestParts(t *testing.T) {
+	for text, want := range map[string]int{
+		``: 0, `{}`: 1, `[{},{},{}]`: 5, `{"a":1,"b":["x","y"]}`: 3, `{"a":"{,{\"{,\\"}`: 1, `{"a":"\`: 1, `{"a":"`: 1,
+	} {
+		if got := parts([]byte(text)); got != want {
+			t.Errorf("%s has %d, want %d", text, got, want)
+		}
+	}
+}
+
+// TestManyParts: a request of very many parts is refused before they are made.
+func TestManyParts(t *testing.T) {
+	s := &Server{log: slog.New(slog.DiscardHandler)}
+	codec := s.newJSONCodec(protoregistry.GlobalTypes)
+	for n, refused := range map[int]bool{1000: false, mostParts: true} {
+		m := &llmdv1.StreamRequest{}
+		err := codec.Unmarshal([]byte(`{"generation":{"context":{"messages":[`+strings.Repeat("{},", n)+`{}]}}}`), m)
+		if made := len(m.GetGeneration().GetContext().GetMessages()); refused != (err != nil) || refused != (made == 0) {
+			t.Errorf("%d: %v, %d were made", n, err, made)
+		}
+		if said, ok := errors.AsType[*connect.Error](err); refused && (!ok || reasonOf(said) != "INVALID_REQUEST") {
+			t.Errorf("%v", err)
+		}
+	}
+}
 
 // The forms are those of the two specifications.
 func TestTimeLimit(t *testing.T) {
