@@ -164,4 +164,6 @@ type IDRule struct {
 	// WordChars restricts ids to [a-zA-Z0-9_-]; with Alphanumeric, to
 	// [a-zA-Z0-9].
 	WordChars, Alphanumeric bool
+	// Points: with WordChars, "." and ":" are allowed, too.
+	Points bool
 }

@@ -111,7 +111,7 @@ func (r idRule) forbids(c rune) bool {
 	case r.Alphanumeric:
 		return !letter
 	case r.WordChars:
-		return !letter && c != '_' && c != '-'
+		return !letter && c != '_' && c != '-' && !(r.Points && (c == '.' || c == ':'))
 	default:
 		return false
 	}

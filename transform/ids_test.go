@@ -58,6 +58,8 @@ func TestIDTable(t *testing.T) {
 		{open, "call|", "call"},
 		{open, "call_", "call_"}, // valid as it is
 		{responses, "toolu_01ABC", "toolu_01ABC"},
+		{responses, "functions.f:0", "functions_f_0"},
+		{adapters.IDRule{MaxLen: 64, WordChars: true, Points: true}, "functions.f:0|1", "functions.f:0_1"},
 		{responses, "call_1|fc_2", "call_1_fc_2"},
 		{adapters.IDRule{MaxLen: 64}, "call_" + strings.Repeat("x", 80), "call_" + strings.Repeat("x", 59)},
 		{adapters.IDRule{MaxLen: 5}, "aääb", "aää"[:5]},

@@ -458,6 +458,7 @@ func TestTraits(t *testing.T) {
 		"writer.palmyra-x5-v1:0":                                  {family: writer},
 		"qwen.qwen3-coder-480b-a35b-v1:0":                         {family: qwen},
 		"zai.glm-5":                                               {family: glm},
+		"moonshot.kimi-k2-thinking":                               {family: kimi},
 		"deepseek.v3.2":                                           {},
 	} {
 		if got := traitsOf(&profile.Model{ID: id}); got != want {

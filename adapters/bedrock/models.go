@@ -26,6 +26,7 @@ const (
 	glm
 	nemotron
 	gemma
+	kimi
 )
 
 // traits is what a model's name says about it.
@@ -104,6 +105,8 @@ func maker(word string) family {
 		return nemotron
 	case "gemma":
 		return gemma
+	case "kimi":
+		return kimi
 	}
 	return otherFamily
 }

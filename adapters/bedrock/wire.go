@@ -17,8 +17,11 @@ const (
 	reasoningFormat = "bedrock.reasoning"
 	redactedFormat  = "bedrock.redacted"
 
-	// maxIDLen and the letters of names and ids:
-	// https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html.
+	// maxIDLen and the letters of names and ids. The API takes points in ids, and Claude does
+	// not; Kimi is used to those of its own, "functions.look:0".
+	//
+	//   - https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html
+	//   - https://github.com/MoonshotAI/Kimi-K2/blob/main/docs/tool_call_guidance.md
 	maxIDLen = 64
 
 	// citationsKind is the API's block for a text with its sources.
@@ -44,7 +47,7 @@ func (*Adapter) Framing() frame.Kind { return frame.EventStream }
 func (*Adapter) Constraints(m *profile.Model) adapters.Constraints {
 	t := traitsOf(m)
 	return adapters.Constraints{
-		ToolCallIDs:       adapters.IDRule{MaxLen: maxIDLen, WordChars: true},
+		ToolCallIDs:       adapters.IDRule{MaxLen: maxIDLen, WordChars: true, Points: t.family == kimi},
 		ToolNames:         adapters.NameRule{MaxLen: adapters.MaxToolName},
 		Images:            m.TakesImages(),
 		ImageTypes:        imageTypes(),

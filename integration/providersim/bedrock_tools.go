@@ -6,8 +6,12 @@ import (
 )
 
 func bedrockIDs(r *request, bad report) {
+	letters := "_-"
+	if strings.Contains(r.model, "kimi") {
+		letters = "_-.:"
+	}
 	check := func(id *value, path string) {
-		if !matches(id.str(), 64, "_-") {
+		if !matches(id.str(), 64, letters) {
 			bad(path, "Value '%s' at '%s.toolUseId' failed to satisfy constraint: Member must satisfy regular expression pattern: [a-zA-Z0-9_-]+", id.str(), path)
 		}
 	}
