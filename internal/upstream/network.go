@@ -105,6 +105,7 @@ func newTransport(o Options, n Network) (*http.Transport, error) {
 	dialer := &net.Dialer{Timeout: cmp.Or(n.ConnectTimeout, o.DialTimeout, defaultDialTimeout)}
 	return &http.Transport{
 		Proxy:                  proxy,
+		OnProxyConnectResponse: connected,
 		DialContext:            dialer.DialContext,
 		TLSClientConfig:        trust,
 		TLSHandshakeTimeout:    cmp.Or(n.ConnectTimeout, tlsTimeout),

@@ -140,6 +140,22 @@ func TestProxyUnreachable(t *testing.T) {
 	}
 }
 
+// A proxy that refuses to connect says why, in its status; its words are left out.
+func TestProxyRefuses(t *testing.T) {
+	for status, says := range map[int]string{
+		http.StatusProxyAuthRequired: "the proxy to provider.example refused to connect with HTTP 407: it wants a user and a password",
+		http.StatusForbidden:         "the proxy to provider.example refused to connect with HTTP 403",
+	} {
+		proxy := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
+		_, err := newClient(t, upstream.Options{}).Do(t.Context(), &upstream.Target{
+			BaseURL: "https://provider.example", Network: upstream.Network{Proxy: proxy.URL},
+		}, request(""))
+		if e := wantReason(t, err, adapters.ReasonUnreachable); e.Message != says {
+			t.Errorf("%d: %q", status, e.Message)
+		}
+	}
+}
+
 // A host that accepts connections and says nothing holds up the TLS handshake.
 func TestConnectTimeout(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -5,8 +5,10 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"regexp"
@@ -18,11 +20,34 @@ import (
 // of known words: the error's own text may hold a URL with a key in it.
 func unreachable(t *Target, err error) string {
 	host := hostOf(t)
+	if refused, ok := errors.AsType[*proxyError](err); ok {
+		return "the proxy to " + host + " " + refused.Error()
+	}
 	// So net/http calls all that goes wrong on the way to a proxy.
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "proxyconnect" {
 		host = "the proxy to " + host
 	}
 	return host + " could not be reached: " + whyUnreachable(err)
+}
+
+// proxyError is a proxy's refusal to connect.
+type proxyError struct{ status int }
+
+func (e *proxyError) Error() string {
+	why := ""
+	if e.status == http.StatusProxyAuthRequired {
+		why = ": it wants a user and a password"
+	}
+	return fmt.Sprintf("refused to connect with HTTP %d%s", e.status, why)
+}
+
+// connected sees the answer of a proxy to CONNECT. net/http alone would keep its words
+// and forget its status.
+func connected(_ context.Context, _ *url.URL, _ *http.Request, r *http.Response) error {
+	if r.StatusCode != http.StatusOK {
+		return &proxyError{status: r.StatusCode}
+	}
+	return nil
 }
 
 // hostOf is who is asked, for people.
