@@ -57,8 +57,9 @@ func Config(address string) string {
 		model("anthropic/claude-sonnet-4.5", true, images), model("google/gemini-3-pro", true, images))
 	add("deep", providersim.Chat, "/v1", "supports_store: false, max_tokens_field: max_tokens, thinking_format: deepseek, "+
 		"requires_reasoning_content_on_assistant_messages: true", model("deepseek-chat", true, words))
-	add("local", providersim.Chat, "/v1", "supports_store: false, max_tokens_field: max_tokens, thinking_format: qwen", model("qwen3-vl", true, images))
-	add("plain", providersim.Chat, "/v1", "supports_store: false, max_tokens_field: max_tokens, requires_thinking_as_text: true, requires_alternating_turns: true, "+
+	add("local", providersim.Chat, "/v1", "supports_store: false, max_tokens_field: max_tokens, thinking_format: qwen, "+
+		"requires_alternating_turns: true", model("qwen3-vl", true, images))
+	add("plain", providersim.Chat, "/v1", "supports_store: false, max_tokens_field: max_tokens, requires_thinking_as_text: true, "+
 		"requires_assistant_after_tool_result: true, requires_tool_result_name: true", model("gpt-oss-text-only", false, words))
 	add("oai", providersim.Responses, "/v1", "supports_strict_mode: true", model("gpt-5", true, images), model("gpt-5-mini", true, images),
 		model("gpt-4.1", false, images))
