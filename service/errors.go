@@ -133,7 +133,7 @@ func (e *InvalidError) Error() string {
 func (*ResponseNotFoundError) Error() string { return "no such response, or it has expired" }
 
 func (e *WrongInstanceError) Error() string {
-	return "the response belongs to instance " + e.Instance + ": ask that one"
+	return "the response belongs to instance " + e.Instance + ": ask that one; if it has ended, so have its responses"
 }
 
 func (*ShuttingDownError) Error() string { return "the server is shutting down" }
