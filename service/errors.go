@@ -394,7 +394,10 @@ func plainWords(u *adapters.UpstreamError) string {
 	if words == "" {
 		words = "the provider failed: " + strings.ToLower(strings.ReplaceAll(u.Reason, "_", " "))
 	}
+	const proxyAuth = 407 // only proxies answer so: RFC 9110, 15.5.8
 	switch {
+	case u.Status == proxyAuth:
+		return "a proxy on the way to the provider wants a user and a password (HTTP 407)"
 	case errors.Is(u.Err, generation.ErrNotJSON):
 		return fmt.Sprintf("the provider answered HTTP %d with a page or text that is no JSON", u.Status)
 	case errors.Is(u.Err, frame.ErrNoEvents):

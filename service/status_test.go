@@ -207,6 +207,9 @@ func TestPlainWords(t *testing.T) {
 		"the provider answered HTTP 502 with a page or text that is no JSON": &adapters.UpstreamError{
 			Reason: adapters.ReasonProviderError, Status: 502, Err: generation.ErrNotJSON,
 		},
+		"a proxy on the way to the provider wants a user and a password (HTTP 407)": &adapters.UpstreamError{
+			Reason: adapters.ReasonPrecondition, Status: 407, Err: generation.ErrNotJSON,
+		},
 		"the provider answered with a page or text that is no event stream": u(adapters.ReasonStreamTruncated, frame.ErrNoEvents),
 		"the provider failed: provider error (HTTP 500)":                    &adapters.UpstreamError{Reason: adapters.ReasonProviderError, Status: 500},
 	} {
