@@ -90,13 +90,13 @@ func (m *maker) byName(name string) string {
 	return "a " + strings.ReplaceAll(name, "_", " ") + " for: " + user
 }
 
-// fit makes a text as long as a schema wants it.
-func fit(text string, s *schema) string {
+// fit makes a text as long as a schema wants it, and no longer than there is room.
+func fit(text string, s *schema, room int) string {
 	if s.MaxLength != nil {
 		text, _ = firstChars(text, max(0, *s.MaxLength))
 	}
-	if n := utf8.RuneCountInString(text); n < s.MinLength {
-		text += strings.Repeat(".", s.MinLength-n)
+	if n, want := utf8.RuneCountInString(text), min(s.MinLength, room); n < want {
+		text += strings.Repeat(".", want-n)
 	}
 	return text
 }

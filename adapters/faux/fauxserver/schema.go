@@ -15,8 +15,12 @@ const (
 	optionalDepth = 4
 	// maxItems limits arrays.
 	maxItems = 16
-	// maxValues limits all values together: arrays of arrays multiply.
+	// maxValues limits all values together: arrays of arrays multiply. maxBytes limits what
+	// they are, and maxRead what is read of schemas to make them: a schema asks for any
+	// length, and its parts may be read for many values.
 	maxValues = 2000
+	maxBytes  = 256 << 10
+	maxRead   = 32 << 20
 	// usualNumber is the number written where a schema allows it.
 	usualNumber = 3
 )
@@ -84,16 +88,21 @@ type maker struct {
 	userText string
 	variant  int
 	values   int // so far
+	read     int // bytes of schemas so far
 }
+
+// room is how many bytes may yet be written.
+func (m *maker) room() int { return max(0, maxBytes-len(m.w.Bytes())) }
 
 // value writes a value for the schema of the member with this name.
 func (m *maker) value(raw json.RawMessage, name string, depth int) {
 	m.values++
-	if m.values > maxValues {
+	m.read += len(raw)
+	if m.values > maxValues || m.read > maxRead || m.room() == 0 {
 		m.w.Null()
 		return
 	}
-	s := m.read(raw, depth)
+	s := m.whole(raw, depth)
 	switch kind := s.kind(); {
 	case len(s.Const) > 0:
 		m.w.RawBytes(s.Const)
@@ -104,7 +113,7 @@ func (m *maker) value(raw json.RawMessage, name string, depth int) {
 	case kind == "array":
 		m.array(s, name, depth)
 	case kind == "string":
-		m.w.String(fit(m.textFor(name, s.Format), s))
+		m.w.String(fit(m.textFor(name, s.Format), s, m.room()))
 	case kind == "integer":
 		m.w.Int(s.integer())
 	case kind == "number":
@@ -116,9 +125,9 @@ func (m *maker) value(raw json.RawMessage, name string, depth int) {
 	}
 }
 
-// read reads a schema with what it refers to and combines laid over it. What
+// whole is a schema with what it refers to and combines laid over it. What
 // cannot be read allows everything.
-func (m *maker) read(raw json.RawMessage, depth int) *schema {
+func (m *maker) whole(raw json.RawMessage, depth int) *schema {
 	s := parse(raw)
 	for range maxDepth {
 		var over []json.RawMessage
@@ -134,7 +143,7 @@ func (m *maker) read(raw json.RawMessage, depth int) *schema {
 		default:
 			return s
 		}
-		raw = combine(raw, over)
+		raw = m.combine(raw, over)
 		s = parse(raw)
 	}
 	return s
@@ -149,12 +158,15 @@ func parse(raw json.RawMessage) *schema {
 }
 
 // combine lays schemas over one whose own references to them are dropped.
-func combine(base json.RawMessage, over []json.RawMessage) json.RawMessage {
+func (m *maker) combine(base json.RawMessage, over []json.RawMessage) json.RawMessage {
 	base, err := jsonwire.Merge(base, []byte(`{"$ref":null,"allOf":null,"anyOf":null,"oneOf":null}`))
 	if err != nil {
 		return nil
 	}
 	for _, o := range over {
+		if m.read += len(base) + len(o); m.read > maxRead {
+			break
+		}
 		if merged, err := jsonwire.Merge(base, o); err == nil {
 			base = merged
 		}
@@ -165,6 +177,9 @@ func combine(base json.RawMessage, over []json.RawMessage) json.RawMessage {
 // resolve finds a reference within the schema: "#/$defs/city".
 func (m *maker) resolve(ref string) json.RawMessage {
 	at := m.root
+	if m.read += len(at); m.read > maxRead {
+		return nil
+	}
 	pointer, ok := strings.CutPrefix(ref, "#")
 	if !ok {
 		return nil

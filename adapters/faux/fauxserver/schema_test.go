@@ -2,8 +2,10 @@ package fauxserver
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -54,6 +56,36 @@ func TestValuesAreValid(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A schema of a line may ask for any length, and what it has once for many values.
+func TestLargeValues(t *testing.T) {
+	array := func(n int, items string) string {
+		return strings.Repeat(`{"type":"array","minItems":16,"items":`, n) + items + strings.Repeat("}", n)
+	}
+	properties := func(n int) (all string) {
+		for i := range n {
+			all += fmt.Sprintf(`,{"properties":{"property%d":{"type":"integer"}}}`, i)
+		}
+		return all[1:]
+	}
+	constant := `{"const":"` + strings.Repeat("x", 200_000) + `"}`
+	for name, schema := range map[string]string{
+		"a long text":    `{"type":"string","minLength":9223372036854775807}`,
+		"long texts":     array(3, `{"type":"string","minLength":100000}`),
+		"long constants": array(3, constant),
+		"references":     `{"$defs":{"c":` + constant + `},"type":"array","minItems":16,"items":` + array(3, `{"$ref":"#/$defs/c"}`) + `}`,
+		"combined":       `{"allOf":[` + properties(5000) + `]}`,
+	} {
+		began := time.Now()
+		text := valueOf(json.RawMessage(schema), "Hi", 0)
+		if !json.Valid([]byte(text)) || len(text) > 1<<20 {
+			t.Errorf("%s: %d bytes, %.100s", name, len(text), text)
+		}
+		if took := time.Since(began); took > 10*time.Second { // of what would take minutes
+			t.Errorf("%s took %v", name, took)
+		}
 	}
 }
 
