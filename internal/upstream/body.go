@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/llmd-dev/llmd/adapters/jsonwire"
 )
@@ -86,17 +87,47 @@ func (b *bodyReader) Read(p []byte) (int, error) {
 // Close implements io.Closer.
 func (*bodyReader) Close() error { return nil }
 
+// lingerBytes is how much may come behind a whole answer.
+const lingerBytes = 16 << 10
+
+// exchange is the life of a request.
+type exchange struct {
+	cancel context.CancelFunc
+	// leave parts it from the context that it was begun with; false = that has ended.
+	leave func() bool
+	// linger is how long it may last once the answer is whole.
+	linger time.Duration
+}
+
+func (x *exchange) end() {
+	x.leave()
+	x.cancel()
+}
+
+// source is the body as it comes.
+type source struct {
+	io.ReadCloser
+	ended bool
+}
+
+func (s *source) Read(p []byte) (int, error) {
+	n, err := s.ReadCloser.Read(p)
+	s.ended = s.ended || err != nil
+	return n, err
+}
+
 // body reads an answer and undoes its compression.
 type body struct {
-	raw    io.ReadCloser
-	cancel context.CancelFunc
-	read   io.Reader
+	raw      source
+	exchange *exchange
+	read     io.Reader
 }
 
 // newBody wraps the body of an answer. It is false, and the body reads as empty,
 // if the encoding is not known.
-func newBody(answer *http.Response, cancel context.CancelFunc) (*body, bool) {
-	b := &body{raw: answer.Body, cancel: cancel, read: answer.Body}
+func newBody(answer *http.Response, x *exchange) (*body, bool) {
+	b := &body{raw: source{ReadCloser: answer.Body}, exchange: x}
+	b.read = &b.raw
 	encodings := strings.Split(strings.Join(answer.Header.Values("Content-Encoding"), ","), ",")
 	// The last encoding was put on last and comes off first.
 	for _, encoding := range slices.Backward(encodings) {
@@ -120,7 +151,7 @@ var ErrCorrupt = errors.New("upstream: the body's compression cannot be read")
 // Read reads decoded bytes as soon as there are any.
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.read.Read(p)
-	if err != nil && b.read != io.Reader(b.raw) && corrupt(err) {
+	if err != nil && b.read != io.Reader(&b.raw) && corrupt(err) {
 		err = fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	return n, err
@@ -141,8 +172,22 @@ func corrupt(err error) bool {
 // more than once.
 func (b *body) Close() error {
 	// Without the cancellation, closing might read on to keep the connection.
-	b.cancel()
+	b.exchange.end()
 	return b.raw.Close()
+}
+
+// finish is for the goroutine that reads.
+func (b *body) finish() {
+	if b.raw.ended || !b.exchange.leave() {
+		_ = b.Close()
+		return
+	}
+	go func() {
+		late := time.AfterFunc(b.exchange.linger, b.exchange.cancel)
+		defer late.Stop()
+		_, _ = io.CopyN(io.Discard, &b.raw, lingerBytes)
+		_ = b.Close()
+	}()
 }
 
 // gzipReader is a gzip.Reader that waits for no byte before it is read from, nor

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -18,6 +19,7 @@ const (
 	defaultDialTimeout     = 10 * time.Second
 	defaultIdleConns       = 256
 	defaultIdleConnTimeout = 90 * time.Second
+	defaultLinger          = 100 * time.Millisecond
 
 	tlsTimeout     = 10 * time.Second
 	pingAfter      = 15 * time.Second // of silence on an HTTP/2 connection
@@ -38,6 +40,9 @@ type Options struct {
 	// IdleConnsPerHost is how many connections without a request are kept for each
 	// host; 0 = 256.
 	IdleConnsPerHost int
+	// Linger is how long a provider may take to end the exchange of a whole answer; 0 =
+	// 100 ms. See [Response.Finish].
+	Linger time.Duration
 	// TLS is the TLS configuration; nil = the system's roots.
 	TLS *tls.Config
 }
@@ -47,11 +52,15 @@ type Client struct {
 	userAgent string
 	trace     func(context.Context, http.Header)
 	pools     *pools
+	linger    time.Duration
 }
 
 // New makes a client.
 func New(o Options) *Client {
-	return &Client{userAgent: o.UserAgent, trace: o.Trace, pools: &pools{options: o, byWay: map[Network]*http.Transport{}}}
+	return &Client{
+		userAgent: o.UserAgent, trace: o.Trace, pools: &pools{options: o, byWay: map[Network]*http.Transport{}},
+		linger: cmp.Or(o.Linger, defaultLinger),
+	}
 }
 
 // Close closes the connections that no request uses.
@@ -72,15 +81,30 @@ type Response struct {
 
 var errRedirect = errors.New("upstream: the provider answered with a redirect")
 
+// Finish closes the body of an answer that is whole, once the provider has ended it, and
+// does not wait for that: a provider has [Options.Linger] for it, and may say some more. It
+// does not matter that the context of the request ends. What llmd breaks off costs its
+// connection, or over HTTP/2 a reset, of which servers take only so many
+// (https://www.cve.org/CVERecord?id=CVE-2023-44487).
+func (r *Response) Finish() {
+	if b, ok := r.Body.(*body); ok {
+		b.finish()
+		return
+	}
+	_ = r.Body.Close()
+}
+
 // Do sends a request and returns once the headers of the answer are here. It sets
 // no time limit on them. Redirects are errors.
 func (c *Client) Do(ctx context.Context, t *Target, r *adapters.Request) (*Response, error) {
-	own, cancel := context.WithCancel(ctx)
-	response, err := c.do(own, cancel, t, r)
+	// The exchange ends with ctx, until [Response.Finish] lets it outlive that.
+	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	x := &exchange{cancel: cancel, leave: context.AfterFunc(ctx, cancel), linger: c.linger}
+	response, err := c.do(own, x, t, r)
 	if err == nil {
 		return response, nil
 	}
-	cancel()
+	x.end()
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -93,7 +117,7 @@ func (c *Client) Do(ctx context.Context, t *Target, r *adapters.Request) (*Respo
 	return nil, &adapters.UpstreamError{Reason: adapters.ReasonUnreachable, Message: unreachable(t, err), Err: err}
 }
 
-func (c *Client) do(ctx context.Context, cancel context.CancelFunc, t *Target, r *adapters.Request) (*Response, error) {
+func (c *Client) do(ctx context.Context, x *exchange, t *Target, r *adapters.Request) (*Response, error) {
 	sent := &sentBody{text: r.Text()}
 	defer sent.forget()
 	request, err := c.request(ctx, t, r, sent)
@@ -111,7 +135,7 @@ func (c *Client) do(ctx context.Context, cancel context.CancelFunc, t *Target, r
 	if err != nil {
 		return nil, err
 	}
-	body, ok := newBody(answer, cancel)
+	body, ok := newBody(answer, x)
 	id := requestID(answer.Header)
 	switch {
 	case answer.StatusCode < http.StatusOK || answer.StatusCode >= 300 && answer.StatusCode < 400:

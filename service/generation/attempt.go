@@ -38,7 +38,7 @@ type answer struct {
 	plan      *Plan
 	watch     Watch
 	requestID string
-	body      io.Closer
+	response  *upstream.Response
 	frames    frame.Reader
 	decoder   adapters.Decoder
 	sink      adapters.Sink
@@ -47,9 +47,17 @@ type answer struct {
 	ctx    context.Context //nolint:containedctx // the connection's own, to read the cause of its end
 }
 
+// close ends the exchange at once.
 func (a *answer) close() {
 	a.cancel(nil)
-	_ = a.body.Close()
+	_ = a.response.Body.Close()
+	a.frames.Close()
+}
+
+// finish ends the exchange of a whole answer.
+func (a *answer) finish() {
+	a.response.Finish()
+	a.cancel(nil)
 	a.frames.Close()
 }
 
@@ -194,7 +202,7 @@ func (r *Run) send(ctx context.Context, cancel context.CancelCauseFunc, p *Plan)
 		return nil, err
 	}
 	a := &answer{
-		plan: p, requestID: resp.RequestID, body: resp.Body, ctx: ctx, cancel: cancel,
+		plan: p, requestID: resp.RequestID, response: resp, ctx: ctx, cancel: cancel,
 		frames: frame.NewReader(p.adapter.Framing(), resp.Body, 0), decoder: p.adapter.NewDecoder(p.call),
 	}
 	if resp.Status < 200 || resp.Status > 299 {

@@ -425,7 +425,11 @@ func (r *Run) end(ab *Abort) bool {
 
 // finish closes the connection, makes the terminal event and keeps the record.
 func (r *Run) finish(a *answer, err error) {
-	if a != nil {
+	switch {
+	case a == nil:
+	case err == nil && a.ctx.Err() == nil:
+		a.finish()
+	default:
 		a.close()
 	}
 	rec := r.seal(err)
