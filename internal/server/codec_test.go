@@ -204,7 +204,7 @@ func TestUnmarshalLargeScalars(t *testing.T) {
 // they are: those of 64 MiB would take gigabytes.
 func TestUnmarshalMany(t *testing.T) {
 	many := func(n int, part ...byte) []byte { return bytes.Repeat(part, n) }
-	const empty = 0
+	const empty, most = 0, 10_000
 	for name, wrap := range map[string]func(n int) []byte{
 		"messages": func(n int) []byte { return generation(field(2, many(n-2, 2<<3|2, empty))) },
 		"contents": func(n int) []byte { return contents(many(n-4, 1<<3|2, empty)) },
@@ -213,12 +213,19 @@ func TestUnmarshalMany(t *testing.T) {
 		"labels":   func(n int) []byte { return generation(many((n-1)/2, 7<<3|2, 2, 1<<3|2, empty)) },
 		"not ours": func(n int) []byte { return many(n, 99<<3&0x7f|2|0x80, 99>>4, empty) },
 	} {
-		for n, refused := range map[int]bool{mostValues - 1: false, mostValues + 10: true} {
-			err := unmarshalLarge(frames(wrap(n), 16<<10), &llmdv1.StreamRequest{}, largeField)
+		for n, refused := range map[int]bool{most - 1: false, most + 10: true} {
+			text := wrap(n)
+			in := frames(text, 16<<10)
+			r := &largeReader{in: in.Reader(), least: 1000, left: most}
+			err := r.message((&llmdv1.StreamRequest{}).ProtoReflect(), len(text), 100)
 			if refused != errors.Is(err, errMany) || !refused && err != nil {
 				t.Errorf("%d %s: %v", n, name, err)
 			}
 		}
+	}
+	text := generation(field(2, many(2*mostValues, 2<<3|2, empty)))
+	if err := newCodec().Unmarshal(frames(text, 16<<10), &llmdv1.StreamRequest{}); !errors.Is(err, errMany) {
+		t.Errorf("%d messages: %v", 2*mostValues, err)
 	}
 }
 

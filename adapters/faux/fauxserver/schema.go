@@ -20,7 +20,7 @@ const (
 	// length, and its parts may be read for many values.
 	maxValues = 2000
 	maxBytes  = 256 << 10
-	maxRead   = 32 << 20
+	maxRead   = 8 << 20
 	// usualNumber is the number written where a schema allows it.
 	usualNumber = 3
 )
