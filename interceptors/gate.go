@@ -89,6 +89,16 @@ func (g *Gate) use() []telemetry.Reading {
 // open: probes ask without credentials, and are answered by a server at its limits.
 func open(method string) bool { return strings.HasPrefix(method, "/grpc.health.v1.Health/") }
 
+// Knows says whether who calls a method may call at all, for those who must read the
+// request before the call comes here.
+func (g *Gate) Knows(ctx context.Context, method string) bool {
+	if open(method) {
+		return true
+	}
+	_, no := g.callers.Load().identify(ctx)
+	return no == nil
+}
+
 // enter lets a call in, or says why not. leave must be called at its end.
 func (g *Gate) enter(ctx context.Context, method string) (_ context.Context, leave func(), _ *refusal) {
 	if open(method) {

@@ -40,14 +40,22 @@ func (b *byNetwork) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthIn
 
 // fromWeb takes what the web's client showed when it connected.
 func (b *byNetwork) fromWeb(conn *web.Conn) (net.Conn, credentials.AuthInfo, error) {
-	switch client := conn.Client().(type) {
-	case *net.UnixConn:
-		return conn, infoOf(client), nil
-	case *tls.Conn:
-		level := credentials.CommonAuthInfo{SecurityLevel: credentials.PrivacyAndIntegrity}
-		return conn, credentials.TLSInfo{State: client.ConnectionState(), CommonAuthInfo: level}, nil
+	if info := shown(conn.Client()); info != nil {
+		return conn, info, nil
 	}
 	return insecure.NewCredentials().ServerHandshake(conn)
+}
+
+// shown is what a client of the web showed when it connected; nil = nothing.
+func shown(client net.Conn) credentials.AuthInfo {
+	switch client := client.(type) {
+	case *net.UnixConn:
+		return infoOf(client)
+	case *tls.Conn:
+		level := credentials.CommonAuthInfo{SecurityLevel: credentials.PrivacyAndIntegrity}
+		return credentials.TLSInfo{State: client.ConnectionState(), CommonAuthInfo: level}
+	}
+	return nil
 }
 
 func infoOf(unix *net.UnixConn) socketInfo {

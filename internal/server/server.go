@@ -77,7 +77,7 @@ type transport struct {
 // newTransport puts the services behind the interceptors. Without certificates TCP
 // addresses are plain.
 func newTransport(cfg config.Server, svc *service.Service, chain interceptors.Options, certs *certificates) (*transport, error) {
-	toWeb, err := newWeb(cfg, chain.Log)
+	toWeb, err := newWeb(cfg, chain)
 	if err != nil {
 		return nil, err
 	}

@@ -80,9 +80,15 @@ func (s *Server) prepare(w http.ResponseWriter, r *http.Request, media string) *
 	if err := timeLimit(media, r.Header); err != nil {
 		return err
 	}
-	body, err := s.read(w, r)
-	if err != nil {
-		return err
+	var body []byte
+	if s.knows(r) {
+		var err *connect.Error
+		if body, err = s.read(w, r); err != nil {
+			return err
+		}
+	} else {
+		body = nothing(media)
+		unread(w, r)
 	}
 	switch {
 	case framed(media):
@@ -100,6 +106,25 @@ func (s *Server) prepare(w http.ResponseWriter, r *http.Request, media string) *
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	r.TransferEncoding = nil
 	return nil
+}
+
+// knows says whether who calls is known. The gRPC server refuses who is not, and needs no
+// request for that.
+func (s *Server) knows(r *http.Request) bool {
+	of, _ := r.Context().Value(linkKey{}).(*link)
+	return s.known == nil || of == nil || s.known(of.outer, r.URL.Path, r.Header)
+}
+
+// nothing is an empty message.
+func nothing(media string) []byte {
+	text := ""
+	if strings.HasSuffix(media, "json") {
+		text = "{}"
+	}
+	if framed(media) {
+		text = string(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(text)))) + text
+	}
+	return []byte(text)
 }
 
 // timeLimit refuses what is no time limit of the client's protocol, and one of zero:
@@ -142,12 +167,18 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request) ([]byte, *connect.
 	case errors.As(err, &large):
 		return nil, tooLarge()
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		if r.ProtoMajor == 1 {
-			w.Header().Set("Connection", "close") // the rest is not waited for
-		}
+		unread(w, r)
 		return nil, refusal(connect.CodeDeadlineExceeded, "", "the request took too long to arrive")
 	}
 	return nil, badRequest("the request is not complete")
+}
+
+// unread has the connection closed with the answer: net/http would wait for the rest of the
+// request first.
+func unread(w http.ResponseWriter, r *http.Request) {
+	if r.ProtoMajor == 1 {
+		w.Header().Set("Connection", "close")
+	}
 }
 
 // readUntil bounds the time that reading the request may take; zero = no bound.

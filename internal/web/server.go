@@ -36,6 +36,9 @@ type Options struct {
 	AnyHost bool
 	// CallerKeys: calls may bring provider keys.
 	CallerKeys bool
+	// Known says by the client's connection and the headers whether a call will be let
+	// in; nil = all are. Of others the request is not read.
+	Known func(client net.Conn, method string, h http.Header) bool
 	// MaxReceiveBytes bounds a request, as it is sent.
 	MaxReceiveBytes int
 	// MaxConcurrentStreams is for one connection.
@@ -54,6 +57,7 @@ type Server struct {
 	transcoder http.Handler
 	native     http.Handler
 	errors     *connect.ErrorWriter
+	known      func(client net.Conn, method string, h http.Header) bool
 	// streams says of each method's path whether it answers with a stream.
 	streams map[string]bool
 	log     *slog.Logger
@@ -70,8 +74,8 @@ type Server struct {
 func New(o Options) (*Server, error) {
 	s := &Server{
 		links: newLinks(), errors: connect.NewErrorWriter(), streams: map[string]bool{}, log: o.Log, maxReceive: o.MaxReceiveBytes, maxAge: o.MaxConnectionAge,
-		guard:       &guard{origins: o.Origins, hosts: o.Hosts, anyHost: o.AnyHost, callerKeys: o.CallerKeys},
-		bodyTimeout: bodyTimeout, writePatience: writePatience,
+		guard: &guard{origins: o.Origins, hosts: o.Hosts, anyHost: o.AnyHost, callerKeys: o.CallerKeys},
+		known: o.Known, bodyTimeout: bodyTimeout, writePatience: writePatience,
 	}
 	transport := s.links.transport()
 	s.native = &bridge{transport: transport}
