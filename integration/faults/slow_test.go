@@ -11,8 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	llmdv1 "github.com/llmd-dev/llmd/gen/llmd/v1"
@@ -144,6 +146,29 @@ func readAll(t *testing.T, s llmdv1.InferenceService_StreamClient) (text *bytes.
 	return text, events, largest
 }
 
+// window is how much gRPC sends ahead of the client that shall be blocked. By itself it grows
+// with what comes, whether it is read or not.
+const window = 64 << 10
+
+// stands waits until a response grows no more: its client does not read, and more than gRPC
+// sends ahead waits for it.
+func stands(t *testing.T, l *harness.LLMD, requestID string) {
+	t.Helper()
+	for last, end := 0, time.Now().Add(20*time.Second); ; time.Sleep(300 * time.Millisecond) {
+		r, err := l.GetResponse(harness.Limited(t, 5*time.Second), &llmdv1.GetResponseRequest{Target: &llmdv1.GetResponseRequest_RequestId{RequestId: requestID}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := proto.Size(r.GetMessage())
+		if n > 4*window && n == last {
+			return
+		}
+		if last = n; time.Now().After(end) {
+			t.Fatalf("it has %d bytes and does not stand still", n)
+		}
+	}
+}
+
 // TestAbortOfABlockedReader: the status alone, after a few seconds, and the partial kept.
 func TestAbortOfABlockedReader(t *testing.T) {
 	t.Parallel()
@@ -151,14 +176,16 @@ func TestAbortOfABlockedReader(t *testing.T) {
 	p := NewPlayer(t)
 	l := harness.Start(t, "", hosts(p, []*Wire{w})...)
 	s := p.Add(flood(w))
-	stream, err := l.Stream(harness.Limited(t, 30*time.Second), request(w, s, "blocked"))
+	conn := l.Dial(t, grpc.WithStaticStreamWindowSize(window), grpc.WithStaticConnWindowSize(window))
+	defer func() { _ = conn.Close() }()
+	stream, err := llmdv1.NewInferenceServiceClient(conn).Stream(harness.Limited(t, 60*time.Second), request(w, s, "blocked"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := stream.Recv(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(500 * time.Millisecond)
+	stands(t, l, "blocked")
 	began := time.Now()
 	resp, err := l.Abort(harness.Limited(t, 5*time.Second), &llmdv1.AbortRequest{Target: &llmdv1.AbortRequest_RequestId{RequestId: "blocked"}})
 	if err != nil || resp.GetAlreadyFinished() {
