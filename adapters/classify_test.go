@@ -374,8 +374,8 @@ func TestMaskSecrets(t *testing.T) {
 	}
 }
 
-// TestSchemaRefused: the words are those of Claude's API, which Bedrock passes on, and of
-// OpenAI's, in reports about them.
+// TestSchemaRefused: the words are those of Claude's API, which Bedrock passes on, of
+// OpenAI's and of Gemini's, in reports about them.
 func TestSchemaRefused(t *testing.T) {
 	for i, text := range []string{
 		"The compiled grammar is too large, which would cause performance issues. Simplify your tool schemas or reduce the number of strict tools.",
@@ -384,15 +384,17 @@ func TestSchemaRefused(t *testing.T) {
 		"Schemas contains too many optional parameters (25), which would make grammar compilation inefficient. Reduce the number of optional parameters in your tool schemas (limit: 24).",
 		"Schema is too complex for compilation. Simplify your tool schemas or reduce the number of strict tools.",
 		"Invalid schema for function 'f': In context=('properties', 'a'), 'oneOf' is not permitted.",
+		"The specified schema produces a constraint that has too many states for serving.",
 		// From here on it is something else.
 		"tools.0.custom.input_schema.type: Field required",
 		"messages: at least one message is required",
 	} {
-		want := i < 6
+		want := i < 7
 		for _, f := range []adapters.ErrorFacts{
 			{API: "anthropic-messages", Status: 400, Type: "invalid_request_error", Message: text},
 			{API: "bedrock-converse-stream", Status: 400, Type: "ValidationException", Message: text},
 			{API: "bedrock-converse-stream", Type: "validationException", Message: text},
+			{API: "google-generative-ai", Status: 400, Type: "INVALID_ARGUMENT", Message: text},
 		} {
 			if u := adapters.Classify(f); u.SchemaRefused != want || u.Reason != adapters.ReasonRejectedRequest {
 				t.Errorf("%+v: %v, %s", f, u.SchemaRefused, u.Reason)

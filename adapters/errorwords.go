@@ -26,13 +26,13 @@ func badSignature(t string) bool {
 }
 
 // refusedSchema: a schema to which the model is to be held was refused for what it says
-// (OpenAI) or, with those of the other tools, for its size (Claude).
+// (OpenAI) or, with those of the other tools, for its size (Claude, Gemini).
 //
 // https://platform.claude.com/docs/en/build-with-claude/structured-outputs#schema-complexity-limits,
 // https://github.com/anthropics/anthropic-sdk-typescript/issues/885
 func refusedSchema(t string) bool {
 	return containsAny(t, "compiled grammar is too large", "too many strict tools (", "schemas contains too many", "schema is too complex",
-		"invalid schema for function")
+		"invalid schema for function", "too many states for serving")
 }
 
 func blockedPrompt(t string) bool {

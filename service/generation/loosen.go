@@ -69,19 +69,15 @@ func (l *loosened) has(k loosenedKey) bool {
 // loosen is the plan without schemas that the model need not be held to; nil if there is
 // nothing to be left out of it.
 func (p *Plan) loosen() *Plan {
-	if p.loose {
+	if p.loose || !p.prefers() {
 		return nil
 	}
 	tools := slices.Clone(p.call.Options.Tools)
-	preferred := false
 	for i, t := range tools {
-		if t.GetStrict() == llmdv1.StrictMode_STRICT_MODE_PREFER {
-			tools[i], preferred = proto.CloneOf(t), true
+		if prefers(t) {
+			tools[i] = proto.CloneOf(t)
 			tools[i].Strict = llmdv1.StrictMode_STRICT_MODE_OFF
 		}
-	}
-	if !preferred {
-		return nil
 	}
 	call, options, out := *p.call, *p.call.Options, *p
 	options.Tools, call.Options = tools, &options
@@ -93,10 +89,14 @@ func (p *Plan) loosen() *Plan {
 	return &out
 }
 
+func prefers(t *llmdv1.Tool) bool { return t.GetStrict() == llmdv1.StrictMode_STRICT_MODE_PREFER }
+
+func (p *Plan) prefers() bool { return slices.ContainsFunc(p.call.Options.Tools, prefers) }
+
 // Usual is the plan as it is first sent for its owner: loosened where that was needed
 // before.
 func (e *Engine) Usual(owner string, p *Plan) *Plan {
-	if p.call.Options.SessionKey == "" || !e.loosened.has(loosenedKeyOf(owner, p)) {
+	if !p.prefers() || p.call.Options.SessionKey == "" || !e.loosened.has(loosenedKeyOf(owner, p)) {
 		return p
 	}
 	if loose := p.loosen(); loose != nil {
